@@ -1,4 +1,4 @@
-//! Tidegate guards (the gate) and drives (the tide) the add-ons of an Open Cluster Management hub.
+//! Tidegate validates (webhook) and manages (controllers) the add-ons of an Open Cluster Management hub.
 //!
 //! Two pure functions carry the product: `admission::decide` and `plan::addon`. The rooms around them turn sockets and
 //! watches into values, and verdicts and plans into answers and API calls. See `ARCHITECTURE.md`.

@@ -1,6 +1,6 @@
-//! The command line: what may be asked, in the words of `tidegate --help`.
+//! The command line: subcommands and flags of `tidegate --help`.
 //!
-//! Decides only how words become values. Never does what is asked; each subcommand has a file of its own.
+//! Decides only how arguments become values; each subcommand has a file of its own.
 
 use clap::{Parser, Subcommand};
 
@@ -31,7 +31,7 @@ each with its path, the value, what would be valid, and a rule id.
 The controllers install add-ons on the clusters that placements select, determine the configuration of each \
 cluster, render ManifestWorks, and report the progress of every cluster.";
 
-/// How to try it; nothing where there is no hub of its own.
+/// How to try it; empty in a build without the dev hub.
 #[cfg(feature = "dev")]
 const TRY_IT: &str = "\
 Both are in this binary. To try it, run `tidegate dev`, which starts a hub in memory:
@@ -86,10 +86,12 @@ pub enum Command {
     Definitions(DefinitionsArgs),
     /// Print the manifests (YAML) that install Tidegate on a hub.
     Install(super::InstallArgs),
-    /// Print generated references: the rules of the gate, the command line, the webhook configurations.
+    /// Print generated references: the rules, the command line, the webhook configurations.
     Reference(ReferenceArgs),
     /// Write the example manifests into a folder.
     Examples(super::ExamplesArgs),
+    /// Print the flags that many commands share: connection to the hub, output, settings of the controllers.
+    Options,
     /// Print the versions of this program, the hub, its controllers and its definitions.
     Version(super::VersionArgs),
     /// Print a completion script for a shell.

@@ -1,6 +1,6 @@
 //! The audit of stored objects, as `serve` and `dev` run it.
 //!
-//! Decides only what the flag means. What is wrong with an object is decided by the audit room.
+//! Decides only what the flag means. The crate `audit` decides what is wrong with an object.
 
 use std::sync::Arc;
 
@@ -19,27 +19,27 @@ use audit::Told;
 /// Whether stored objects are audited.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct AuditArgs {
-    /// Whether stored objects are judged as if they were created now, and where that is told (`docs/audit.md`).
+    /// Validate stored objects as if they were created now, and where to report findings (`docs/audit.md`).
     ///
-    /// Reports are written only where the hub serves PolicyReport or OpenReports, by the replica that writes, and only when they
-    /// change; an object that begins or ceases to be at fault gets an Event. A hub at rest costs nothing but memory.
+    /// Reports are written if the hub serves PolicyReport or OpenReports, only by the leader, and only on change. An object
+    /// that becomes invalid or valid gets an Event. An idle hub needs only memory for the audit.
     #[arg(long, value_enum, value_name = "WHERE", default_value_t = AuditTo::Reports)]
     pub audit: AuditTo,
 }
 
-/// Where findings about stored objects are told.
+/// Where findings about stored objects are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum AuditTo {
-    /// In reports and events on the hub, and in metrics.
+    /// Reports and Events on the hub, and metrics.
     Reports,
-    /// In metrics only: nothing is written.
+    /// Metrics only; write nothing to the hub.
     Metrics,
-    /// Nowhere: stored objects are not judged.
+    /// Do not validate stored objects.
     Off,
 }
 
 impl AuditArgs {
-    /// Returns options of the tide by which an audit hears what the watches show, if there is to be one.
+    /// Adds a tap on the watches to the options of the controllers, if the audit is on.
     pub(super) fn hear(self, options: TideOptions) -> (TideOptions, Option<Sightings>) {
         if self.audit == AuditTo::Off {
             return (options, None);
@@ -49,7 +49,7 @@ impl AuditArgs {
         (TideOptions { tap, ..options }, Some(sightings))
     }
 
-    /// Starts the audit, if there is to be one.
+    /// Starts the audit, if it is on.
     pub(super) fn start(
         self,
         client: Client,

@@ -113,7 +113,7 @@ async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
             origin: "the service account of this pod".to_owned(),
         }),
         Err(_) => Err(unreachable(format!(
-            "no kubeconfig ({read}), and this is no pod; name one with --kubeconfig{DEV_HINT}"
+            "no kubeconfig ({read}), and not running in a pod; set --kubeconfig{DEV_HINT}"
         ))),
     }
 }
@@ -177,7 +177,7 @@ fn absent(error: std::io::Error) -> std::io::Result<()> {
     }
 }
 
-/// Returns a client. A hub that does not answer is told with its address and with where that was read.
+/// Returns a client. The error of a hub that does not answer has its address and the source of the address.
 pub(super) fn client(reached: HubConfig) -> Result<Client, CliError> {
     let HubConfig { config, origin } = reached;
     let url = config.cluster_url.to_string();
@@ -241,7 +241,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
     built.map_err(CliError::acting("start the runtime"))
 }
 
-/// Resources that are asked for beside those of the kinds that are watched.
+/// Resources that are read in addition to the watched kinds.
 const ALSO_ASKED: [&str; 9] = [
     "addonpolicies",
     "clusterpolicyreports",

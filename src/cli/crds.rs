@@ -17,27 +17,28 @@ use crate::files::{Access, write};
 use api::names::annotations::HUB_WITHOUT_OCM;
 use kubernetes::field::{Shown, counted, listed};
 
-/// Print the custom resource definitions of Tidegate's own kinds.
+/// Print the custom resource definitions (CRDs) of Tidegate's own kinds.
 ///
-/// Open Cluster Management's kinds are not among them: a hub that has them serves more versions than one, and an apply of other
-/// definitions would take those away from every client. Tidegate works on a hub's own definitions as they are.
+/// The CRDs of Open Cluster Management (OCM) are not included: the hub's own CRDs serve more versions, and applying these would
+/// remove versions that other clients use. Tidegate works with the hub's own CRDs unchanged.
 #[derive(Args, Clone, Debug)]
 pub struct CrdsArgs {
-    /// Print the kinds of Open Cluster Management as well, for a hub that has not got them: to try Tidegate, and for tests.
+    /// Also print the CRDs of Open Cluster Management, for a hub without OCM (demos and tests).
     ///
-    /// The hub is asked first; one that has any of them already is refused.
+    /// Reads the hub first, and fails if the hub has any of these CRDs.
     #[arg(long)]
     pub for_hub_without_ocm: bool,
-    /// Print JSON Schemas for editors instead: of every kind in every version, Open Cluster Management's too.
+    /// Print JSON Schemas for editors instead, for every kind and version, including those of Open Cluster Management.
     ///
-    /// Printed is the one that judges every document of a file by its `apiVersion` and `kind`; with --output it is `all.json`, and beside
-    /// it stands one for each kind and version, such as `clustermanagementaddon_v1alpha1.json`. The hub is not asked.
+    /// Prints one schema that validates every document of a file by its `apiVersion` and `kind`. With --output, this schema is
+    /// `all.json`, and there is one file per kind and version, such as `clustermanagementaddon_v1alpha1.json`. Does not contact
+    /// the hub.
     #[arg(long, conflicts_with = "for_hub_without_ocm")]
     pub json_schema: bool,
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Write one file a definition or schema into this folder instead of printing them all.
+    /// Write one file per CRD or schema into this folder instead of standard output.
     #[arg(long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
@@ -51,7 +52,7 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
     if !args.for_hub_without_ocm && args.hub.is_given() {
         return Err(CliError::ReadFlag {
             flag: "kubeconfig",
-            reason: "the hub is only asked with --for-hub-without-ocm".to_owned(),
+            reason: "flags for the hub require --for-hub-without-ocm".to_owned(),
         });
     }
     if args.json_schema {
@@ -71,7 +72,7 @@ pub(super) fn run(args: &CrdsArgs) -> Result<(), CliError> {
     keep(dir, &files)
 }
 
-/// Prints the schema of everything, or writes all of them.
+/// Prints the combined schema, or writes all schemas.
 fn schemas(folder: Option<&Path>) -> Result<(), CliError> {
     let all = api::json_schemas().into_iter();
     let mut files: Vec<(String, String)> = all
@@ -97,7 +98,7 @@ fn keep(dir: &Path, files: &[(String, String)]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Asks the hub for its definitions, and refuses one that has some that are not ours.
+/// Reads the definitions of the hub, and fails if it has definitions of OCM that Tidegate did not create.
 fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<(), CliError> {
     let runtime = connect::runtime()?;
     let found = runtime.block_on(async {
@@ -118,7 +119,7 @@ fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<()
     Err(CliError::Refused(words.into()))
 }
 
-/// The kinds whose definitions are on the hub and were not made by us.
+/// Returns the kinds whose definitions exist on the hub and were not created by Tidegate.
 async fn known(client: Client, theirs: &[CustomResourceDefinition]) -> Result<Vec<String>, kube::Error> {
     let definitions: Api<PartialObjectMeta<CustomResourceDefinition>> = Api::all(client);
     let mut found = Vec::new();

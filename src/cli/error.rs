@@ -55,7 +55,7 @@ pub enum CliError {
         /// What would be right.
         reason: String,
     },
-    /// What was asked for cannot be had; the part that looked for it says why in whole words.
+    /// The request cannot be fulfilled; the cause is a complete sentence.
     #[error("{0}")]
     Refused(Cause),
     /// Something could not be done that everything else needs.
@@ -83,9 +83,9 @@ pub enum CliError {
         source: Cause,
     },
     /// Several things are wrong, none of which hides another.
-    #[error("{} things are wrong: {}", .0.len(), .0.iter().map(Self::one_line).collect::<Vec<_>>().join("; "))]
+    #[error("{} errors: {}", .0.len(), .0.iter().map(Self::one_line).collect::<Vec<_>>().join("; "))]
     Several(Vec<Self>),
-    /// Standard output is gone.
+    /// Standard output is closed.
     #[error("cannot print")]
     Print(#[source] std::io::Error),
 }
@@ -132,7 +132,7 @@ impl CliError {
 }
 
 impl CliError {
-    /// Returns the exit status: 2 when it could not start as asked, 1 when it failed on the way.
+    /// Returns the exit status: 2 when it could not start as asked, 1 when it failed later.
     pub fn exit_status(&self) -> u8 {
         match self {
             Self::PrepareFolder { .. }
@@ -164,7 +164,7 @@ impl CliError {
         }
     }
 
-    /// Returns the failure and all its causes on one line, each said once.
+    /// Returns the failure and all its causes on one line, each once.
     pub fn one_line(&self) -> String {
         let mut line = self.to_string();
         let mut cause = std::error::Error::source(self);
@@ -184,7 +184,7 @@ impl CliError {
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<kube::Error>() {
         Some(kube::Error::Api(status)) => status.to_string(),
-        // The wrapper of what went wrong on the way says no more than that it is one.
+        // The message of a wrapper error adds nothing.
         Some(kube::Error::Service(cause)) => cause.to_string(),
         Some(_) | None => error.to_string(),
     }
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_the_hub_is_told_once_in_its_own_words() {
+    fn an_answer_of_the_hub_is_reported_once_in_its_own_words() {
         let status = kube::core::Status::failure("the webhook denied the request", "Invalid");
         let error = CliError::Start {
             part: "the demo add-on",
@@ -208,11 +208,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_several_places_is_told_at_once() {
+    fn what_is_wrong_in_several_places_is_reported_at_once() {
         let wrong = |what: &str| -> Result<(), CliError> { Err(CliError::Refused(what.to_owned().into())) };
         let two = CliError::both(wrong("no key"), wrong("no hub")).map(|_| ());
         let all = CliError::both(CliError::both(two, Ok(())), wrong("no rules")).expect_err("three faults");
-        assert_eq!(all.one_line(), "3 things are wrong: no key; no hub; no rules");
+        assert_eq!(all.one_line(), "3 errors: no key; no hub; no rules");
         assert_eq!(all.exit_status(), 2);
         let one = CliError::both(wrong("no key"), Ok(())).expect_err("a fault");
         assert_eq!(one.one_line(), "no key");

@@ -8,12 +8,12 @@ use super::CliError;
 use super::print::print;
 use kubernetes::field::Shown;
 
-/// Explain a rule of the gate, a cause of `tidegate why`, a word of a status or of this program, or a field of a kind.
+/// Explain a rule, a cause, a reason, an annotation, a label, a term or a field.
 ///
-/// A rule or cause is named by its id, as it stands at the end of every message: rollout/max-concurrency. A reason of a condition, an
-/// annotation, a label or a finalizer is named as it stands there: WaitingForSlot, tidegate.io/paused. A field is named by kind and
-/// path: ClusterManagementAddOn.spec.installStrategy, cma.spec.configs, or spec.desiredVersion of any kind. A word of this program is
-/// found under Kubernetes' word for it as well: webhook, controller.
+/// Identify a rule or cause by its id, as it is printed at the end of a message: rollout/max-concurrency. Identify a condition
+/// reason, an annotation, a label or a finalizer by its name: WaitingForSlot, tidegate.io/paused. Identify a field by kind and
+/// path: ClusterManagementAddOn.spec.installStrategy, cma.spec.configs, or spec.desiredVersion of any kind. A term is found
+/// under the Kubernetes term, too: webhook, controller.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {
     /// Id of a rule or cause, a reason, an annotation or label, or a field.

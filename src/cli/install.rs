@@ -25,9 +25,9 @@ use operate::kit::{
     Workloads, objects,
 };
 
-/// The namespace that is Tidegate's own.
+/// Tidegate's default namespace.
 const TIDEGATE: &str = "tidegate";
-/// Namespaces that every cluster or hub has, with others' work in them.
+/// Namespaces that every cluster or hub has, with objects of other programs.
 const OF_OTHERS: [&str; 6] = [
     "default",
     "kube-system",
@@ -37,15 +37,16 @@ const OF_OTHERS: [&str; 6] = [
     "open-cluster-management-hub",
 ];
 
-/// How long the hub may take to answer which version it is.
+/// Timeout for reading the version of the hub.
 const VERSION_WITHIN: Duration = Duration::from_secs(5);
 
-/// The largest authority, in bytes.
+/// Maximum size of the CA bundle, in bytes.
 const LARGEST: u64 = 1 << 20;
 
-/// Print the manifests that install Tidegate on a hub, as `manifests/deploy` and the chart have them (`docs/operate/install.md`).
+/// Print the manifests that install Tidegate on a hub, as in `manifests/deploy` and the Helm chart (`docs/operate/install.md`).
 ///
-/// For instance `tidegate install --print --certificates self-managed | kubectl apply -f -`, and with `| kubectl delete -f -` it goes.
+/// Example: `tidegate install --print --certificates self-managed | kubectl apply -f -`; to uninstall, pipe the output to
+/// `kubectl delete -f -`.
 #[derive(Args, Clone, Debug)]
 pub struct InstallArgs {
     /// Print the manifests; nothing is applied.
@@ -57,7 +58,9 @@ pub struct InstallArgs {
     /// is uninstalled.
     #[arg(long, value_name = "NAMESPACE", default_value = TIDEGATE, value_parser = namespace)]
     pub namespace: String,
-    /// Whether the namespace is made with the rest and deleted with it, and everything in it: `true` for `tidegate`, else `false`.
+    /// Include the Namespace object (default: only for the namespace `tidegate`).
+    ///
+    /// A namespace that is included is deleted with the manifests, with everything in it.
     #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub create_namespace: Option<bool>,
     /// Image of the program, by tag or by digest.
@@ -66,7 +69,7 @@ pub struct InstallArgs {
     /// How the certificate of the webhook is provided.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = CertifierArg::SelfManaged)]
     pub certificates: CertifierArg,
-    /// Authority (PEM) of the certificate in the Secret `tidegate-tls`, with `--certificates secret`.
+    /// CA bundle (PEM) of the certificate in the Secret `tidegate-tls`, with `--certificates secret`.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
     /// Deployments to create: the webhook and the controllers, both in one, or only the webhook.
@@ -75,21 +78,21 @@ pub struct InstallArgs {
     /// Optional components; repeatable, or separated by commas.
     #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = one_of(EXTRAS))]
     pub with: Vec<Extra>,
-    /// Whether to include the webhook configurations: with the other manifests, not yet, or nothing else.
+    /// Whether to include the webhook configurations: with the other manifests, omitted, or nothing else.
     #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(WEBHOOKS))]
     pub webhooks: Webhooks,
-    /// What happens to new and changed specs while the webhook is unavailable: `admit` stores them, unless the backstop or
-    /// the webhook `guard` refuses
-    /// them; `refuse` stores none of them.
+    /// What happens to new and changed specs while the webhook is unavailable.
+    ///
+    /// `admit` stores them, unless the backstop or the webhook `guard` rejects them; `refuse` rejects all of them.
     #[arg(long, value_name = "WHAT", default_value = "admit", value_parser = one_of(UNAVAILABLE))]
     pub while_unavailable: WhileUnavailable,
-    /// Whether to include the ValidatingAdmissionPolicies of the backstop; a hub before Kubernetes 1.30 does not serve them.
+    /// Whether to include the ValidatingAdmissionPolicies of the backstop; Kubernetes before 1.30 does not serve them.
     #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::Auto)]
     pub backstop: BackstopArg,
-    /// Enforcement file of the gate (`docs/enforcement.md`): a rule that it does not refuse everywhere gets no policy.
+    /// Enforcement file (`docs/enforcement.md`): the backstop has policies only for rules that the file denies everywhere.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// Whether to include the definitions of Tidegate's kinds; omit them for a downgrade to an older program.
+    /// Whether to include the CRDs of Tidegate's kinds; omit them for a downgrade to an older version.
     #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(DEFINITIONS))]
     pub definitions: Definitions,
 }
@@ -97,19 +100,19 @@ pub struct InstallArgs {
 /// How the certificate of the webhook is provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CertifierArg {
-    /// Tidegate, in a workload with an account of its own.
+    /// Tidegate, in a Deployment with its own service account.
     SelfManaged,
     /// cert-manager, which must be installed.
     CertManager,
-    /// An administrator, who puts it into the Secret `tidegate-tls`.
+    /// An administrator, in the Secret `tidegate-tls`.
     Secret,
 }
 
-/// Whether the policies that the API server evaluates itself come with the webhooks.
+/// Whether to include the ValidatingAdmissionPolicies of the backstop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackstopArg {
-    /// They do, unless the hub of the kubeconfig (KUBECONFIG, else the service account of the pod) answers and is older. Nothing else is
-    /// read from the hub.
+    /// Include them, unless the hub of the kubeconfig (KUBECONFIG, else the service account of the pod) answers and is older
+    /// than Kubernetes 1.30. Nothing else is read from the hub.
     Auto,
     /// Include them, without contacting a hub.
     With,
@@ -120,7 +123,7 @@ pub enum BackstopArg {
 const WORKLOADS: Choices<Workloads> = &[
     (
         "two",
-        "The gate and the controllers, with an account each",
+        "The webhook and the controllers, each with its own service account",
         Workloads::Two,
     ),
     (
@@ -153,17 +156,17 @@ const EXTRAS: Choices<Extra> = &[
     ),
     (
         "web-page",
-        "The web page of the controllers, which shows rollouts to users who forward its port and show a token (docs/web.md)",
+        "The web page, for users who forward its port and sign in with a token (docs/web.md)",
         Extra::WebPage,
     ),
 ];
 
 const WEBHOOKS: Choices<Webhooks> = &[
-    ("with", "With all the rest", Webhooks::With),
+    ("with", "With the other manifests", Webhooks::With),
     ("without", "Not yet", Webhooks::Without),
     (
         "only",
-        "Only the webhook configurations: the last step of an installation, and the first to take away",
+        "Only the webhook configurations: apply them last, and delete them first",
         Webhooks::Only,
     ),
 ];
@@ -171,14 +174,10 @@ const WEBHOOKS: Choices<Webhooks> = &[
 const UNAVAILABLE: Choices<WhileUnavailable> = &[
     (
         "admit",
-        "They are stored, unless the backstop or the webhook `guard` refuses them",
+        "Store them, unless the backstop or the webhook `guard` rejects them",
         WhileUnavailable::Admit,
     ),
-    (
-        "refuse",
-        "They are refused: fail closed",
-        WhileUnavailable::Refuse,
-    ),
+    ("refuse", "Reject them (fail closed)", WhileUnavailable::Refuse),
 ];
 
 const DEFINITIONS: Choices<Definitions> = &[
@@ -222,7 +221,7 @@ pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
 }
 
 impl InstallArgs {
-    /// Returns what is asked for.
+    /// Returns the requested manifests.
     pub fn choice(&self) -> Result<Choice, CliError> {
         choice(self)
     }
@@ -236,14 +235,14 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
             authority: bundle.as_deref().map(authority).transpose()?,
         },
         (CertifierArg::SelfManaged | CertifierArg::CertManager, Some(_)) => {
-            let words = "--ca-bundle is for --certificates secret: otherwise whoever makes the certificate names its authority";
+            let words = "--ca-bundle requires --certificates secret: otherwise the program that creates the certificate sets the CA bundle";
             return Err(CliError::Refused(words.into()));
         }
     };
     let is_made = args.create_namespace.unwrap_or(args.namespace == TIDEGATE);
     if is_made && OF_OTHERS.contains(&args.namespace.as_str()) {
         let words = format!(
-            "the namespace {} is there with others in it, and would be deleted with them: leave --create-namespace out",
+            "the namespace {} contains objects of other programs, which would be deleted with it: remove --create-namespace",
             args.namespace
         );
         return Err(CliError::Refused(words.into()));
@@ -270,7 +269,8 @@ fn backstop(args: &InstallArgs) -> Result<Backstop, CliError> {
     Ok(Backstop::Except(left_out.into_iter().collect()))
 }
 
-/// Returns whether the hub of the kubeconfig does not serve the policies, and says so. One that does not answer counts as new.
+/// Returns whether the hub of the kubeconfig does not serve the policies, and prints it. A hub that does not answer counts as
+/// new.
 fn is_too_old() -> bool {
     let version = async {
         let config = connect::config_of(HubPlace::default()).await.ok()?;
@@ -297,7 +297,7 @@ fn is_too_old() -> bool {
     is_too_old
 }
 
-/// Reads the authority that API servers are told of.
+/// Reads the CA bundle for the API servers.
 fn authority(path: &Path) -> Result<String, CliError> {
     let text = read_text(path, LARGEST).map_err(CliError::reading(path))?;
     ClientAuthority::from_pem(&text).map_err(|error| CliError::ReadDocument {
@@ -309,7 +309,7 @@ fn authority(path: &Path) -> Result<String, CliError> {
 
 fn refused(error: KitError) -> CliError {
     match error {
-        KitError::NobodyServesThePage => CliError::Refused(error.to_string().into()),
+        KitError::NoControllersForWebPage => CliError::Refused(error.to_string().into()),
         KitError::Missing(_) | KitError::Parse { .. } | KitError::Patch { .. } => CliError::Serve {
             part: "the manifests",
             source: Box::new(error),

@@ -1,7 +1,7 @@
 //! A hub in memory from outside: read once from a live hub, from a dump of one, or from manifests.
 //!
 //! Decides how much is read at once and what is left out. Only lists and gets: a hub cannot be changed from here, and no
-//! Secret is asked for.
+//! Secret is read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -98,7 +98,7 @@ async fn stored_definitions(client: &Client, names: &BTreeSet<String>) -> Result
             Ok(read) => found.extend(read),
             Err(kube::Error::Api(status)) if status.code == 403 => {
                 complain(&Shown::line(&format!(
-                    "tidegate: the hub does not show its definitions, so those of this version count: {}",
+                    "tidegate: cannot read the CRDs of the hub, using those of this version: {}",
                     status.message
                 )));
                 break;
@@ -109,7 +109,7 @@ async fn stored_definitions(client: &Client, names: &BTreeSet<String>) -> Result
     Ok(found)
 }
 
-/// Reads the settings that count on a hub, and what of them the user should know.
+/// Reads the settings in effect on a hub, and notes for the user.
 pub(super) fn behaviour(
     which: &HubArgs,
     behaviour: &BehaviourArgs,
@@ -189,7 +189,7 @@ pub(super) fn dump(path: &Path) -> Result<Dump, CliError> {
     })
 }
 
-/// Tells whether a text that is no dump has manifests.
+/// Returns whether a text that is no dump has manifests.
 fn has_objects(text: &str) -> bool {
     let reading = lint::source::read(text);
     let mut objects = reading.documents.iter().flat_map(lint::source::objects);

@@ -9,44 +9,44 @@ use super::CliError;
 use super::print::complaints_are_coloured;
 use crate::telemetry::{self, LogForm, LogWriter};
 
-/// The variable with a filter, to see one part of the program more closely.
+/// Environment variable with a filter, to log one part of the program in more detail.
 const FILTER: &str = "TIDEGATE_LOG";
 
-/// How the log is written.
+/// Log options.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct LogArgs {
-    /// Form of the log on standard error: lines for people, or one object of JSON a line.
+    /// Log format on standard error: text, or one JSON object per line.
     #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
-    /// How much is logged. Libraries are a level quieter. Without it TIDEGATE_LOG counts; without both, `serve` takes `info` and `dev` takes `warn`.
+    /// Log level; libraries log one level less. Default: TIDEGATE_LOG, else `info` for `serve` and `warn` for `dev`.
     #[arg(long, value_enum, value_name = "LEVEL")]
     pub log_level: Option<LogLevel>,
 }
 
-/// Form of the log.
+/// Log format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line an event, coloured on a terminal unless NO_COLOR is set.
+    /// One line per event, colored on a terminal unless NO_COLOR is set.
     #[default]
     Text,
-    /// An object of JSON an event: time, level, target, message, facts.
+    /// One JSON object per event: time, level, target, message, fields.
     Json,
 }
 
-/// How much is logged.
+/// Log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogLevel {
-    /// Nothing.
+    /// No log.
     Off,
-    /// What needs an administrator.
+    /// Events that need an administrator.
     Error,
-    /// Also what is tried again.
+    /// Also failures that are retried.
     Warn,
-    /// Also what has changed on the hub, and every refusal of the gate.
+    /// Also changes on the hub, and every rejection of the webhook.
     Info,
-    /// Also why nothing has.
+    /// Also why there was no change.
     Debug,
-    /// Everything.
+    /// All events.
     Trace,
 }
 
@@ -65,7 +65,7 @@ impl LogLevel {
         }
     }
 
-    /// Returns the filter of a program that serves.
+    /// Returns the filter of a server.
     fn filter(self) -> String {
         let (own, libraries) = self.words();
         let mut filter = libraries.to_owned();
@@ -81,24 +81,25 @@ impl LogLevel {
     }
 }
 
-/// It says of every request that fails what its caller is told as well, and tells with its cause: hundreds of lines where a hub goes away.
+/// This library logs every failed request, although the error with its cause is also returned to the caller: hundreds of lines
+/// when a hub is unavailable.
 const TWICE: &str = "kube_client::client";
 
-/// What a library says is no answer to what a user asked a tool: a failure has its own line, with its cause.
+/// A log line of a library is not the answer of a command: a failure has its own line, with its cause.
 const OF_TOOLS: &str = "off,tidegate=warn";
 
 /// What kind of program a command is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usual {
-    /// It serves, and its log is what it says.
+    /// It serves, and the log is its output.
     Serves,
-    /// It draws what happens, and its log is for what goes wrong.
+    /// It draws progress; the log is for failures.
     #[cfg(feature = "dev")]
     Draws,
-    /// It fills the terminal, into which nothing else may be written.
+    /// It fills the terminal; nothing else may write to it.
     #[cfg(feature = "top")]
     Fills,
-    /// It answers and ends.
+    /// It prints a result and exits.
     Answers,
 }
 
@@ -115,7 +116,7 @@ impl Usual {
     }
 }
 
-/// Returns the filter: of the flag, of the variable, or what is usual.
+/// Returns the filter: from the flag, from the variable, or the default.
 fn filter(flag: Option<LogLevel>, variable: Option<String>, usual: &str) -> String {
     let variable = variable.filter(|text| !text.trim().is_empty());
     flag.map(LogLevel::filter)
@@ -123,7 +124,7 @@ fn filter(flag: Option<LogLevel>, variable: Option<String>, usual: &str) -> Stri
         .unwrap_or_else(|| usual.to_owned())
 }
 
-/// Starts the log, with what is usual for a command; returns its form, and what writes it for as long as it is held.
+/// Starts the log, with the default of a command; returns its format, and a guard that writes it until dropped.
 pub(super) fn start(args: LogArgs, usual: Usual) -> Result<(LogFormat, LogWriter), CliError> {
     let LogArgs {
         log_format,

@@ -14,6 +14,7 @@ mod dev;
 mod doctor;
 mod error;
 mod explain;
+mod help;
 mod hub;
 mod install;
 mod live;

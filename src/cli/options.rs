@@ -1,6 +1,6 @@
 //! The options that subcommands share: how words become settings.
 //!
-//! Decides only how words become values. Never knows a subcommand.
+//! Decides only how arguments become values, independent of subcommands.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -17,22 +17,22 @@ use store::{
     Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
 };
 
-/// Where OCM's add-on manager elects, unless told otherwise.
+/// Default leader election Lease of OCM's add-on manager.
 pub(super) const STOCK_LEASE: &str = "open-cluster-management-hub/manager-lock";
 
-/// What the controllers do.
+/// Mode of the controllers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum ControllersMode {
-    /// Nothing: the gate runs alone.
+    /// Do not run the controllers, only the webhook.
     Off,
-    /// They plan and report what they would write, and write nothing.
+    /// Plan and report what would be written, and write nothing.
     Observe,
-    /// They write.
+    /// Manage add-ons.
     #[default]
     On,
 }
 
-/// The Lease of OCM's add-on manager, or that there is none.
+/// The Lease of OCM's add-on manager, or `none`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StockArg(pub Option<LeasePlace>);
 
@@ -43,10 +43,10 @@ pub(super) fn stock_lease(text: &str) -> Result<StockArg, String> {
     lease(text).map(|place| StockArg(Some(place)))
 }
 
-/// A part of the program that runs alone.
+/// A component of the program that runs alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Only {
-    /// The webhook; writes only the first key of records.
+    /// The webhook; writes only the first signing key of records.
     Gate,
     /// The controllers, without the webhook.
     Controllers,
@@ -54,13 +54,13 @@ pub enum Only {
     Certificates,
 }
 
-/// Returns a value as it is written on the command line.
+/// Returns a value in the form of the command line.
 pub(super) fn word<T: clap::ValueEnum>(value: &T) -> String {
     let known = value.to_possible_value();
     known.map_or_else(String::new, |known| known.get_name().to_owned())
 }
 
-/// What agents of add-ons may have on the hub: the same for the gate and the controllers.
+/// Permissions that agents of add-ons may have on the hub: the same for the webhook and the controllers.
 #[derive(Args, Clone, Debug, Default)]
 pub struct RightsArgs {
     /// Namespaces in which agents of add-ons may have roles on the hub, separated by commas (`docs/registration.md`).
@@ -81,12 +81,12 @@ impl RightsArgs {
         HubNamespaces::of(self.hub_permission_namespaces.iter().map(String::as_str))
     }
 
-    /// Returns the signers that only certain add-ons may have.
+    /// Returns the signers that only certain add-ons may use.
     pub(super) fn signers(&self) -> ReservedSigners {
         ReservedSigners::with(&self.reserved_signers)
     }
 
-    /// Returns the settings with what agents may have.
+    /// Returns the settings with these permissions.
     pub(super) fn applied_to(&self, settings: Settings) -> Settings {
         Settings {
             hub_namespaces: self.namespaces(),
@@ -96,7 +96,7 @@ impl RightsArgs {
     }
 }
 
-/// What the gate decides by, whatever hub it guards.
+/// Settings of the webhook.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GateArgs {
     /// File with the enforcement of findings by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
@@ -122,7 +122,7 @@ fn blast_radius(text: &str) -> Result<BlastRadius, String> {
     percent.ok_or_else(|| "must be a share from 0 to 100 percent".to_owned())
 }
 
-/// Reads a service account, and returns the user by which a hub knows it.
+/// Parses a service account, and returns its user name on a hub.
 fn account(text: &str) -> Result<Name, String> {
     match text.split_once('/') {
         Some((namespace, name)) if is_dns1123_label(namespace) && is_dns1123_subdomain(name) => {
@@ -132,7 +132,7 @@ fn account(text: &str) -> Result<Name, String> {
     }
 }
 
-/// How the controllers behave, whatever hub they drive.
+/// Settings of the controllers.
 #[derive(Args, Clone, Debug)]
 pub struct TideArgs {
     /// Which reasons and messages statuses have. Use `ocm` if programs or tests on the hub expect those of OCM
@@ -160,13 +160,13 @@ pub struct TideArgs {
     #[arg(long, value_name = "WHO", value_parser = one_of(EMPTY_LIFECYCLE))]
     pub empty_lifecycle: Option<EmptyLifecycle>,
     /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
-    /// `addon.open-cluster-management.io/lifecycle: tidegate`, if another manager has the others.
+    /// `addon.open-cluster-management.io/lifecycle: tidegate`, if another manager manages the others.
     #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of(MANAGE))]
     pub manage: Managing,
     /// Namespace of the Secrets of custom signers, if the template does not specify one.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
     pub signing_namespace: String,
-    /// Service account of the hub's gRPC server: its requests for certificates are those of the agents that it names.
+    /// Service account of the hub's gRPC server: its certificate requests count as requests of the agents that they name.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "open-cluster-management-hub/grpc-server-sa", value_parser = account)]
     pub grpc_server_account: Name,
     /// How an edit of a configuration that a ManagedClusterAddOn references directly is rolled out: `at-once` (default) or
@@ -186,8 +186,8 @@ pub struct TideArgs {
     #[arg(long, value_name = "POLICY", default_value = "release", value_parser = one_of(AFTER_HOOKS))]
     pub hook_timeout_policy: TimeoutPolicy,
     /// Whether to label clusters with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or
-    /// `off`.
-    /// `serve` takes `off` for the default where the hub serves `operator.open-cluster-management.io`: OCM's registration controller labels them there.
+    /// `off`. The default of `serve` is `off` if the hub serves `operator.open-cluster-management.io`, because OCM's
+    /// registration controller sets these labels there.
     #[arg(long, value_name = "SWITCH", value_parser = one_of(DISCOVERY_LABELS))]
     pub discovery_labels: Option<DiscoveryLabels>,
 }
@@ -229,11 +229,7 @@ const REASONS: Choices<Vocabulary> = &[
 
 pub(super) const MANAGE: Choices<Managing> = &[
     ("all", "All that do not manage themselves", Managing::All),
-    (
-        "marked",
-        "Only those that are marked for Tidegate",
-        Managing::Marked,
-    ),
+    ("marked", "Only those with the annotation", Managing::Marked),
 ];
 
 const EMPTY_LIFECYCLE: Choices<EmptyLifecycle> = &[
@@ -298,11 +294,12 @@ fn removal_budget(text: &str) -> Result<RemovalBudget, String> {
 }
 
 fn hook_timeout(text: &str) -> Result<HookTimeout, String> {
-    HookTimeout::parse(text).ok_or_else(|| "write for instance 90s, 10m or 1h30m, or 0 for no end".to_owned())
+    HookTimeout::parse(text)
+        .ok_or_else(|| "must be a duration such as 90s, 10m or 1h30m, or 0 for no timeout".to_owned())
 }
 
 impl TideArgs {
-    /// What follows from `--compat`, and what is given beside it, which wins.
+    /// What `--compat` implies, overridden by the other flags.
     fn chosen(&self) -> Settings {
         let chosen = Settings::of(self.compat);
         Settings {
@@ -347,28 +344,30 @@ pub struct ReferenceArgs {
     /// Which reference.
     #[arg(value_enum)]
     pub topic: Topic,
-    /// Webhooks for hubs before Kubernetes 1.28: without match conditions, which these ignore, and without the webhook that
-    /// fails closed, which would then block all changes of add-ons while the gate is away.
+    /// Print webhook configurations for Kubernetes before 1.28: without match conditions, and without the webhook that fails
+    /// closed, which would reject all changes of add-ons while the gate is unavailable.
     #[arg(long)]
     pub without_conditions: bool,
-    /// Webhooks that refuse every new and changed spec while no gate answers, as `tidegate install --while-unavailable refuse` has them.
+    /// Print webhook configurations that reject new and changed specs while the webhook is unavailable, as `tidegate install
+    /// --while-unavailable refuse` does.
     #[arg(long, conflicts_with = "without_conditions")]
     pub fail_closed: bool,
-    /// Enforcement file of the gate: the backstop has no policy for a rule that it does not refuse everywhere.
+    /// Enforcement file: the backstop has policies only for rules that the file denies everywhere.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// File with the secret that ends the path of every question, as `tidegate serve --path-secret` reads it; its first line counts.
+    /// File with the secret at the end of the webhook's URL path, as for `tidegate serve --path-secret`; the first line is
+    /// used.
     #[arg(long, value_name = "FILE")]
     pub path_secret: Option<PathBuf>,
-    /// Webhooks for a gate at this address, such as `https://gate.example:9443`, instead of the service `tidegate/tidegate`.
+    /// URL of the webhook, such as `https://gate.example:9443`, instead of the service `tidegate/tidegate`.
     ///
-    /// The API server must be able to reach it, and must trust its certificate: write the CA into `caBundle` where the system's
-    /// own do not know it.
+    /// The API server must be able to reach it, and must trust its certificate: write the CA into `caBundle` if the CA is not a
+    /// system CA.
     #[arg(long, value_name = "URL", value_parser = gate_url)]
     pub url: Option<String>,
 }
 
-/// What an API server takes for the address of a webhook: a host, and no more than a path behind it.
+/// Validates a webhook address for the API server: a host and an optional path.
 fn gate_url(text: &str) -> Result<String, String> {
     let rest = text.strip_prefix("https://").unwrap_or_default();
     let odd = |letter: char| "@?#".contains(letter) || !letter.is_ascii_graphic();
@@ -381,13 +380,11 @@ fn gate_url(text: &str) -> Result<String, String> {
 /// What `tidegate reference` can print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum Topic {
-    /// Every built-in rule of the gate (Markdown).
-    Rules,
     /// Every subcommand and flag (Markdown).
     Cli,
-    /// The webhook configurations, for a gate behind a service or at `--url` (YAML).
+    /// Webhook configurations, for a service or for `--url` (YAML).
     Webhooks,
-    /// The policies that the API server evaluates itself, from Kubernetes 1.30 on (YAML).
+    /// ValidatingAdmissionPolicies for the API server, from Kubernetes 1.30 (YAML).
     Backstop,
 }
 
@@ -407,7 +404,11 @@ mod tests {
         let words = std::iter::once("tidegate").chain(flags.split_whitespace());
         let line = Line::try_parse_from(words).expect("it parses");
         let settings = TideOptions::from(&line.tide).settings;
-        assert_eq!(settings.roll_ups, RollUps::InOwnKind, "whoever writes keeps them");
+        assert_eq!(
+            settings.roll_ups,
+            RollUps::InOwnKind,
+            "a manager that writes keeps them"
+        );
         Settings {
             roll_ups: RollUps::default(),
             ..settings

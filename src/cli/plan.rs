@@ -20,13 +20,12 @@ use lint::check::{Background, Base, File, MissingFacts, Outcome, Threshold};
 use lint::report::{Format, Style, render};
 use store::Settings;
 
-/// Preview a change on a hub: which clusters are updated, in which wave, which get the add-on, which lose it, which are
-/// held; and how upgrades
-/// of clusters go on.
+/// Preview a change: which clusters are updated, and in which wave; which get or lose the add-on; which are blocked; how
+/// cluster upgrades continue.
 ///
-/// Works on a dump. The controllers' own planner runs on it in memory; connected agents report success at once, the others
-/// say nothing; where time has to pass, it passes. With --change, add-ons that go on as they would anyway are only counted.
-/// What a Placement would decide after a change is not forecast: its decisions stay as they are in the dump.
+/// Works on a dump. Runs the planner of the controllers in memory; clusters with a connected agent report success at once, the
+/// others report nothing, and wait times pass at once. With --change, unaffected add-ons are only counted. Placement decisions
+/// are not predicted: they stay as they are in the dump.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--context <NAME>]"
@@ -35,22 +34,22 @@ pub struct PlanArgs {
     /// The hub, and what is applied to it first.
     #[command(flatten)]
     pub input: PlanInput,
-    /// What is said.
+    /// What to show.
     #[command(flatten)]
     pub question: PlanQuestion,
     /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = PlanFormat::Text)]
     pub output: PlanFormat,
-    /// What the gate decides by.
+    /// Settings of the webhook.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// How the hub's controllers behave.
+    /// Settings of the hub's controllers.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
 }
 
 impl PlanArgs {
-    /// A comment of a pull request has little room.
+    /// The size of a pull request comment is limited.
     fn listing(&self) -> Listing {
         match self.output {
             PlanFormat::Markdown if !self.question.all => Listing::Short,
@@ -62,7 +61,7 @@ impl PlanArgs {
 /// A hub, and changes that are applied to it first.
 #[derive(Args, Clone, Debug)]
 pub struct PlanInput {
-    /// Dump of `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
+    /// Dump written by `tidegate snapshot`, or a file or folder of manifests; `--live` reads the hub instead.
     #[arg(
         value_name = "DUMP",
         required_unless_present = "live",
@@ -80,7 +79,7 @@ pub struct PlanInput {
     pub changes: Vec<PathBuf>,
 }
 
-/// A hub as it was read, and changes that its gate would admit.
+/// A hub, and changes that its webhook would admit.
 pub(super) struct PlannedHub {
     pub(super) hub: Hub,
     pub(super) now: Timestamp,
@@ -89,7 +88,7 @@ pub(super) struct PlannedHub {
 }
 
 impl PlanInput {
-    /// Reads the hub and the changes; an exit status where its gate would refuse them, which is printed.
+    /// Reads the hub and the changes; an exit status if the webhook would reject them, after printing why.
     pub(super) fn read(
         &self,
         gate: &GateArgs,
@@ -112,25 +111,24 @@ impl PlanInput {
     }
 }
 
-/// What else is said, or instead.
+/// What to show in addition, or instead.
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlanQuestion {
-    /// Show instead what would be written at once if Tidegate took the hub over from OCM's add-on manager: works whose
-    /// content differs, field by field.
+    /// Show what Tidegate would write immediately if it took over the hub from OCM's add-on manager, instead of the
+    /// forecast: the ManifestWorks whose content differs, field by field.
     #[arg(long, conflicts_with = "changes")]
     pub take_over: bool,
-    /// Also show what would change on clusters in the end: which configuration each is given, and the fields of works that
-    /// differ from
-    /// what is on the hub. With `-o markdown` it is always shown.
+    /// Also show the final changes on clusters: the configuration of each cluster, and the fields of works that differ from the
+    /// hub. `-o markdown` always shows them.
     #[arg(long, conflicts_with = "take_over")]
     pub diff: bool,
-    /// List every cluster on a terminal and in Markdown, too; other outputs always list all.
+    /// Do not shorten the list of clusters on a terminal and in Markdown; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
 }
 
-/// The form of a forecast.
+/// Format of a preview.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum PlanFormat {
     /// Readable text.
@@ -154,7 +152,7 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
     } = planned;
     for (key, fault) in hub.store(settings.clone()).faults() {
         complain(&Shown::line(&format!(
-            "tidegate: {key} cannot be read, and the plan is made without it: {fault}"
+            "tidegate: {key} cannot be read and is ignored: {fault}"
         )));
     }
     if args.question.take_over {
@@ -170,17 +168,17 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let progress = Progress::begin("playing what would happen");
+    let progress = Progress::begin("planning");
     let foreseen = Foreseen::of(args, &hub, &changes, &settings, now);
     drop(progress);
     foreseen.tell(args)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What would happen.
+/// The forecast.
 struct Foreseen {
     addons: Vec<Forecast>,
-    /// How many add-ons go on as they would anyway.
+    /// Number of add-ons that the change does not affect.
     same: usize,
     upgrades: Vec<UpgradeForecast>,
     changes: Vec<Changes>,
@@ -248,7 +246,7 @@ impl Foreseen {
     }
 }
 
-/// Where there are upgrades and no add-ons nothing is said of add-ons.
+/// A hub with upgrades and without add-ons gets no line about add-ons.
 fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing: Listing) -> String {
     let told = insight::forecast::upgrades_text(upgrades, listing);
     if addons.is_empty() && same == 0 && !told.is_empty() {
@@ -259,7 +257,7 @@ fn text(addons: &[Forecast], same: usize, upgrades: &[UpgradeForecast], listing:
     all
 }
 
-/// Judges the changes as the gate of that hub would; what it refuses is printed, and what it warns of as well.
+/// Validates the changes as the webhook of that hub would; prints errors and warnings.
 fn refused(
     gate: &GateArgs,
     controllers: &ControllerArgs,
@@ -286,7 +284,7 @@ fn refused(
     let told = render(&report, Format::Table, Style::default());
     let page = match output {
         PlanFormat::Markdown => Shown::page(&format!(
-            "### What the gate says\n\n{}\n",
+            "### Findings of the webhook\n\n{}\n",
             insight::forecast::fenced(&told)
         )),
         PlanFormat::Text | PlanFormat::Json => Shown::page(&told),
@@ -309,7 +307,7 @@ fn refused(
     Ok(Some(ExitCode::from(status)))
 }
 
-/// A change that cannot be read as a whole is not played in part.
+/// A change that cannot be read completely is not applied in part.
 fn unread(changes: &Folder) -> Option<CliError> {
     let fault = changes.unreadable.first()?;
     Some(CliError::ReadFlag {
@@ -329,7 +327,7 @@ pub(super) fn changed(hub: &Hub, files: &[File]) -> Hub {
     }
     if hub.assumed() > 0 {
         complain(&Shown::line(&format!(
-            "tidegate: the dump hides {} that the files give: taken for unchanged (--live compares)",
+            "tidegate: the dump does not contain {} of the files: they count as unchanged (--live compares them)",
             kubernetes::field::counted(hub.assumed(), "value")
         )));
     }

@@ -23,7 +23,7 @@ const NO_FILES: &str = ":4";
 
 /// Returns the command line, under the name by which it was called.
 pub(super) fn command() -> Command {
-    let command = Cli::command();
+    let command = super::help::concise(Cli::command());
     if called_as(PLUGIN) {
         command.bin_name(CALLED)
     } else {
@@ -124,7 +124,7 @@ fn first_word(path: &[&str]) -> Option<Named> {
     }
 }
 
-/// Tells whether a flag of a command wants the name of a cluster.
+/// Returns whether a flag of a command takes the name of a cluster.
 fn names_a_cluster(path: &[&str], flag: &Arg) -> bool {
     matches!(path, ["why" | "render"]) && flag.get_long() == Some("cluster")
 }

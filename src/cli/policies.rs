@@ -1,6 +1,6 @@
 //! Policies of a gate that runs: those of `--policies`, those of the hub, and the rulebook that they end up in.
 //!
-//! Decides when the folder is read again. A folder that cannot be read, or a policy in it that does not compile, is told before
+//! Decides when the folder is read again. A folder that cannot be read, or a policy in it that does not compile, is reported before
 //! anything starts; later it is logged, and what is in force stays.
 
 use std::path::{Path, PathBuf};

@@ -14,22 +14,22 @@ pub(super) fn print(page: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), page.as_str()).map_err(CliError::Print)
 }
 
-/// Prints a line above a last one that is drawn again.
+/// Prints a line above a last line that is redrawn.
 #[cfg(feature = "dev")]
 pub(super) fn print_above(line: &Shown, last: &Shown) -> Result<(), CliError> {
     let text = format!("\r\u{1b}[K{}{}", line.as_str(), last.as_str().trim_end());
     put(&mut std::io::stdout().lock(), &text).map_err(CliError::Print)
 }
 
-/// A page that is drawn again in its place.
+/// A page that is redrawn in place.
 #[derive(Debug, Default)]
 pub(super) struct Redrawn {
-    /// How many lines stand there.
+    /// Number of lines on the terminal.
     lines: usize,
 }
 
 impl Redrawn {
-    /// Draws a page of so many lines over the last one.
+    /// Draws a page of this many lines over the last one.
     pub(super) fn draw(&mut self, page: &Shown, lines: usize) -> Result<(), CliError> {
         let up = match self.lines {
             0 => String::new(),
@@ -42,13 +42,13 @@ impl Redrawn {
     }
 }
 
-/// Returns how wide and how high the terminal is that shows standard output.
+/// Returns width and height of the terminal on standard output.
 pub(super) fn terminal_size() -> Option<(usize, usize)> {
     let (width, height) = terminal_size::terminal_size_of(std::io::stdout())?;
     Some((usize::from(width.0), usize::from(height.0)))
 }
 
-/// Prints a page to standard error. That it cannot be written is no fault.
+/// Prints a page to standard error. A write error is ignored.
 pub(super) fn complain(page: &Shown) {
     put(&mut std::io::stderr().lock(), page.as_str()).unwrap_or_default();
 }
@@ -57,27 +57,27 @@ fn put(out: &mut dyn Write, text: &str) -> std::io::Result<()> {
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Tells whether a terminal shows standard output.
+/// Returns whether standard output is a terminal.
 pub(super) fn is_terminal() -> bool {
     std::io::stdout().is_terminal()
 }
 
-/// Tells whether a terminal shows standard error.
+/// Returns whether standard error is a terminal.
 pub(super) fn is_watched() -> bool {
     std::io::stderr().is_terminal()
 }
 
-/// Tells whether standard output may have colours.
+/// Returns whether standard output may have colors.
 pub(super) fn is_coloured() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// Tells whether standard error may have colours.
+/// Returns whether standard error may have colors.
 pub(super) fn complaints_are_coloured() -> bool {
     AutoStream::choice(&std::io::stderr()) != ColorChoice::Never
 }
 
-/// Prints a page that may have colours of our own.
+/// Prints a page that may have colors.
 pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
     print(&if is_coloured() {
         Shown::painted(text)
@@ -86,12 +86,12 @@ pub(super) fn print_painted(text: &str) -> Result<(), CliError> {
     })
 }
 
-/// Prints a page whose lines are folded where a terminal is narrow; those that end with one of the marks are what matters.
+/// Prints a page whose lines are wrapped on a narrow terminal; lines that end with one of the marks are highlighted.
 pub(super) fn print_folded(text: &str, marks: &[&str]) -> Result<(), CliError> {
     print_painted(&marked(text, width(), marks))
 }
 
-/// Folds the lines of a page. Of one that ends with a mark all pieces are loud, and the mark stays whole.
+/// Wraps the lines of a page. All pieces of a line that ends with a mark are highlighted, and the mark is not split.
 fn marked(text: &str, width: Option<usize>, marks: &[&str]) -> String {
     let fold = |line: &str| width.map_or_else(|| format!("{line}\n"), |width| folded(line, width));
     let lines = text.lines().map(|line| {
@@ -107,13 +107,13 @@ fn marked(text: &str, width: Option<usize>, marks: &[&str]) -> String {
     lines.collect()
 }
 
-/// A blank at which nothing is folded.
+/// A space at which no line is wrapped.
 const TIE: &str = "\u{a0}";
 
-/// How a line looks that matters.
+/// Style of a highlighted line.
 const LOUD: Style = AnsiColor::Red.on_default().bold();
 
-/// Returns how much of a list is printed: on a terminal the first entries, unless all are asked for; elsewhere all of it.
+/// Returns how much of a list is printed: on a terminal the first entries, unless `--all` is set; elsewhere all of it.
 pub(super) fn listing(all: bool) -> Listing {
     if all || !is_terminal() {
         Listing::Whole
@@ -122,16 +122,16 @@ pub(super) fn listing(all: bool) -> Listing {
     }
 }
 
-/// How many columns a terminal has; what is no terminal has room for everything.
+/// Number of columns of a terminal; unlimited for other outputs.
 pub(super) fn width() -> Option<usize> {
     let (terminal_size::Width(columns), _) = terminal_size::terminal_size_of(std::io::stdout())?;
     is_terminal().then(|| usize::from(columns).max(NARROWEST))
 }
 
-/// Narrower than this nothing can be read.
+/// Narrower output is not readable.
 const NARROWEST: usize = 40;
 
-/// The form of an answer.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputFormat {
     /// Readable text.

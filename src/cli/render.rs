@@ -16,9 +16,10 @@ use kubernetes::field::{Shown, one_line};
 
 /// Render the ManifestWorks of an add-on for a cluster, with the source of every value.
 ///
-/// Works on a dump, or on manifests that describe a hub. The controllers' own planner runs on it in memory until nothing is left to do, and the works that stand there then are
-/// printed. Values come from the defaults of the ClusterManagementAddOn, a placement, the cluster's own list, or are built in.
-/// Exit status: 0 there are works, 1 there are none, or they are not what they should be, 2 it cannot be told.
+/// Works on a dump, or on manifests that describe a hub. Runs the planner of the controllers in memory until there is nothing
+/// left to do, and prints the resulting ManifestWorks. Values come from the defaults of the ClusterManagementAddOn, a
+/// placement, the ManagedClusterAddOn, or are built in.
+/// Exit status: 0 works were rendered, 1 there are no works, or they have errors, 2 cannot be determined.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "tidegate render [OPTIONS] <ADDON> --cluster <NAME> <DUMP>\n       tidegate render [OPTIONS] <ADDON> --cluster <NAME> --live [--context <NAME>]"
@@ -26,7 +27,7 @@ use kubernetes::field::{Shown, one_line};
 pub struct RenderArgs {
     /// Name of the add-on.
     pub addon: String,
-    /// The cluster.
+    /// Cluster to render the add-on for.
     #[arg(long, value_name = "NAME")]
     pub cluster: String,
     /// The hub, and what is applied to it first.
@@ -35,18 +36,18 @@ pub struct RenderArgs {
     /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = RenderFormat::Yaml)]
     pub output: RenderFormat,
-    /// What the gate decides by.
+    /// Settings of the webhook.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// How the hub's controllers behave.
+    /// Settings of the hub's controllers.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
 }
 
-/// The form of a rendering.
+/// Output format of a rendering.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum RenderFormat {
-    /// Works as YAML documents; where values come from stands before them, in comments.
+    /// YAML documents, with the source of every value in comments above them.
     Yaml,
     /// One JSON object.
     Json,
@@ -70,7 +71,7 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(u8::from(!is_whole)))
 }
 
-/// Where there are no works, what is said is all there is: it goes to standard error, so that an empty page is not applied.
+/// Without works, the message goes to standard error, so that an empty page is not applied.
 fn yaml(rendered: &RenderedCluster) -> Result<(), CliError> {
     let notes = works_notes(rendered);
     if rendered.works.is_empty() {

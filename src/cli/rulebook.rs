@@ -31,7 +31,7 @@ pub(super) fn read(args: &GateArgs, rights: &RightsArgs) -> Result<Rulebook, Cli
     })
 }
 
-/// Puts every new enforcement file in force; a wrong one is told, and the last good one stays. Goes on until it is dropped.
+/// Applies every new enforcement file; an invalid one is logged, and the last valid one stays. Runs until it is dropped.
 pub(super) async fn follow(args: &GateArgs, rulebook: &ArcSwap<Rulebook>) {
     let Some(path) = args.enforcement.as_deref() else {
         return std::future::pending().await;
@@ -58,7 +58,7 @@ fn take_up(path: &Path, rulebook: &ArcSwap<Rulebook>) -> Result<(), String> {
             enforcement: read.clone(),
             ..Rulebook::clone(old)
         });
-        info!("enforcement replaced");
+        info!("enforcement file replaced");
     }
     Ok(())
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_file_is_told_with_its_faults() {
+    fn a_wrong_file_is_reported_with_its_faults() {
         assert_eq!(told("[{rule: config/*, action: Warn}]"), "read");
         let wrong = told("[{rule: confg/*, action: Warn}]");
         assert!(
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_told_with_its_name() {
+    fn a_missing_file_is_reported_with_its_name() {
         let args = GateArgs {
             enforcement: Some("/nowhere/enforcement.yaml".into()),
             ..GateArgs::default()

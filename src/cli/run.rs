@@ -52,7 +52,7 @@ pub fn run() -> ExitCode {
             match form {
                 LogFormat::Text => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
                 // In this form every line of the log is an object.
-                LogFormat::Json => tracing::error!(why = error.one_line(), "the program ends"),
+                LogFormat::Json => tracing::error!(why = error.one_line(), "the program exits with an error"),
             }
             ExitCode::from(error.exit_status())
         }
@@ -78,6 +78,7 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         | Command::Rollout(_)
         | Command::Install(_)
         | Command::Examples(_)
+        | Command::Options
         | Command::Version(_)
         | Command::Crds(_)
         | Command::Definitions(_)
@@ -108,6 +109,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Adopt(args) => super::release::adopt(&args),
         Command::Reference(args) => reference::run(&args),
         Command::Examples(args) => super::about::examples::run(&args),
+        Command::Options => super::help::options(),
         Command::Version(args) => return super::about::version::run(&args),
         Command::Policy(args) => return policy::run(&args.command),
         Command::Rollout(args) => return super::rollout::run(&args),
@@ -136,7 +138,7 @@ fn misused(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// The words of a panic may be those of others: they are told like every event.
+/// The message of a panic may contain text of others: it is logged like every event.
 fn tell_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

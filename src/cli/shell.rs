@@ -1,4 +1,4 @@
-//! `tidegate completions` and `tidegate man`: what a shell and a manual want to know of the command line.
+//! `tidegate completions` and `tidegate man`: a completion script and the manual of the command line.
 //!
 //! Never writes a sentence of its own: the command line says everything.
 
@@ -14,18 +14,18 @@ use kubernetes::field::Shown;
 
 /// Print a completion script for a shell.
 ///
-/// For instance: tidegate completions bash > /etc/bash_completion.d/tidegate
+/// Example: tidegate completions bash > /etc/bash_completion.d/tidegate
 #[derive(Args, Clone, Debug)]
 pub struct CompletionsArgs {
-    /// The shell.
+    /// Shell to generate the script for.
     #[arg(value_enum)]
     pub shell: Shell,
 }
 
-/// Print the manual page, or write one page a subcommand into a folder.
+/// Print the manual page, or write one page per subcommand into a folder.
 #[derive(Args, Clone, Debug)]
 pub struct ManArgs {
-    /// Folder to write `tidegate.1`, `tidegate-check.1` and the others into; made if it is not there.
+    /// Output folder for `tidegate.1`, `tidegate-check.1` and the other pages; created if it does not exist.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub(super) fn man(args: &ManArgs) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Every command has a page under its whole name: `tidegate-check`.
+/// Every command has a page under its full name: `tidegate-check`.
 fn collect(name: &str, command: &Command, pages: &mut Vec<(String, Command)>) {
     pages.push((name.to_owned(), command.clone()));
     for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {

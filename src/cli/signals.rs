@@ -1,6 +1,6 @@
 //! The user's wish to end the program.
 //!
-//! Knows SIGINT, SIGTERM, and SIGHUP, by which a terminal says that it is gone: all of them end it in good order. Never ends anything itself.
+//! Handles SIGINT, SIGTERM, and SIGHUP, which a terminal sends when it closes: each ends the program in order. Never ends anything itself.
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 

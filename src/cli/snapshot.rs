@@ -13,9 +13,9 @@ use kubernetes::field::Shown;
 
 /// Write a dump of a hub: every object that the controllers know, for `check --facts`, `plan` and `why --facts`.
 ///
-/// Reads with list and get only. Never holds a Secret: neither as an object nor the values of one inside a template or a
-/// work, nor what looks like a credential (`docs/snapshot.md`). The file is for its owner alone. Managed fields and other
-/// bookkeeping stay behind. The same hub gives the same bytes, the time aside.
+/// Uses only list and get. The dump contains no Secrets: no Secret objects, no values of Secrets inside templates or works, and
+/// nothing that looks like a credential (`docs/snapshot.md`). Only the owner can read the file. Managed fields and other
+/// bookkeeping are omitted. The same hub produces the same bytes, except for the time.
 #[derive(Args, Clone, Debug)]
 pub struct SnapshotArgs {
     /// Output file (default: standard output).

@@ -27,7 +27,7 @@ pub enum ColourArg {
 }
 
 impl ColourArg {
-    /// Makes it so for the whole program.
+    /// Applies it to the whole program.
     pub(super) fn choose(self) {
         let choice = match self {
             Self::Auto => ColorChoice::Auto,
@@ -38,7 +38,7 @@ impl ColourArg {
     }
 }
 
-/// Returns what a command line says of colours that may not be readable otherwise: what is wrong with it is coloured, too.
+/// Returns the color setting of a command line that may be invalid otherwise, so that the usage error is colored, too.
 pub(super) fn glimpsed(words: impl IntoIterator<Item = OsString>) -> ColourArg {
     let mut last = ColourArg::Auto;
     let mut words = words.into_iter().map(|word| word.to_string_lossy().into_owned());
@@ -61,11 +61,11 @@ pub(super) fn glimpsed(words: impl IntoIterator<Item = OsString>) -> ColourArg {
     last
 }
 
-/// What takes less is not worth a word.
+/// Shorter operations print no progress.
 const QUIET: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(120);
 
-/// Something that goes on; it is over when this is dropped.
+/// An operation in progress; it ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Progress {
     bar: ProgressBar,
@@ -101,7 +101,7 @@ impl Progress {
         }
     }
 
-    /// Tells what goes on now.
+    /// Prints the current operation.
     pub(super) fn now(&self, what: &str) {
         self.bar.set_message(one_line(what));
     }

@@ -44,7 +44,7 @@ pub(super) fn again(
                 Err(error @ CliError::Print(_)) => return Err(error),
                 Err(error) => complain(&Shown::line(&format!("tidegate: {}", error.one_line()))),
             }
-            complain(&Shown::line("watching for changes; end with Ctrl-C"));
+            complain(&Shown::line("watching for changes; press Ctrl-C to stop"));
             seen = Some(now);
         }
         sleep(LOOK_EVERY);

@@ -16,11 +16,11 @@ use store::{Fence, Settings};
 
 /// Show why an add-on or a cluster upgrade is not ready, and how to fix it.
 ///
-/// Follows it from the ClusterManagementAddOn over placement, configurations and ManifestWork to what the cluster's agent
-/// reports, and stops at the first object that cannot pass on what the one before it says. Without --cluster, clusters
-/// that share a cause stand together. Of an add-on that is being deleted, or gone but for what is left of it, it says who still holds it.
-/// Exit status: 0 nothing has to be done (all ready, or waiting for what comes by itself), 1 a user has to act, or the add-on is not on the
-/// cluster that was asked about, 2 it cannot be told.
+/// Checks the ClusterManagementAddOn, the placement, the configurations, the ManifestWork and the status that the agent of the
+/// cluster reports, in this order, and stops at the first object that blocks the add-on. Without --cluster, groups clusters by
+/// cause. For an add-on that is being deleted, or whose remains still exist, shows what blocks the deletion.
+/// Exit status: 0 no action needed (all ready, or in progress), 1 user action needed, or the add-on is not on the cluster of
+/// --cluster, 2 cannot be determined.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
     /// Name of the add-on, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
@@ -28,7 +28,7 @@ pub struct WhyArgs {
     /// Name of the cluster (default: all clusters).
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
-    /// Read a dump of `tidegate snapshot` instead of the hub.
+    /// Read a dump written by `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with_all = ["kubeconfig", "context", "as"])]
     pub facts: Option<PathBuf>,
     /// Which hub.
@@ -37,7 +37,7 @@ pub struct WhyArgs {
     /// Output format.
     #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
-    /// List every cluster on a terminal, too; other outputs always list all.
+    /// Do not shorten the list of clusters on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
     /// How the hub's controllers behave.
@@ -45,7 +45,7 @@ pub struct WhyArgs {
     pub behaviour: BehaviourArgs,
 }
 
-/// How the line ends at which a chain stops.
+/// End of the line at which the chain stops.
 const STOPS: &str = "<- stops here";
 
 /// A dump has no Leases.

@@ -1,6 +1,4 @@
-//! How words of the command line become values that several flags share.
-//!
-//! Decides only that. Never knows a flag.
+//! Parsers of values that several flags share.
 
 use std::time::Duration;
 
@@ -31,7 +29,7 @@ pub(super) fn lease(text: &str) -> Result<LeasePlace, String> {
 /// Reads a length of time as Kubernetes writes it.
 pub(super) fn length(text: &str) -> Result<Duration, String> {
     let read = GoDuration::parse(text).ok().and_then(GoDuration::length);
-    read.ok_or_else(|| "must be a length of time, such as 10s, 1m30s or 0".to_owned())
+    read.ok_or_else(|| "must be a duration, such as 10s, 1m30s or 0".to_owned())
 }
 
 /// The words of a flag, each with its help and its value.
@@ -46,6 +44,6 @@ pub(super) fn one_of<T: Clone + Send + Sync + 'static>(all: Choices<T>) -> impl 
         let found = all.iter().find(|(word, ..)| *word == given);
         found
             .map(|(.., value)| value.clone())
-            .ok_or("must be one of the words")
+            .ok_or("must be one of the values")
     })
 }

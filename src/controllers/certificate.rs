@@ -203,7 +203,7 @@ mod tests {
     fn a_name_that_would_be_written_otherwise_is_none() {
         let raw = Name::from_str("CN=agent+O=one").unwrap().to_der().unwrap();
         assert_eq!(name(&raw).unwrap().to_der().unwrap(), raw);
-        // One set of two attributes, each of its own length; DER wants the shorter one first.
+        // One set of two attributes, each of its own length; DER requires the shorter one first.
         let (head, attributes) = raw.split_at(4);
         let first = usize::from(attributes[1]) + 2;
         let (first, second) = attributes.split_at(first);

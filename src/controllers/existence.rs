@@ -19,10 +19,10 @@ use store::{
     AddonFacts, AddonPlacement, Facts, Kind, LiveFact, Names, NamespaceFacts, ObjectKey, RoleFacts, UserRight,
 };
 
-/// Where reviews of access are asked for.
+/// API path of access reviews.
 const REVIEWS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
-/// The most placements that are asked for their clusters at once.
+/// Maximum number of placements whose clusters are read at once.
 const MOST_PLACEMENTS: usize = 10;
 
 /// Returns what the hub says of an object, if it does.

@@ -40,7 +40,7 @@ pub struct Lens<T> {
 }
 
 impl<T: Send + Sync + 'static> Lens<T> {
-    /// Starts to follow a hub; `look` is asked for a picture of what is known whenever that has changed,
+    /// Starts to follow a hub; `look` is called for a picture of the state whenever it has changed,
     /// and told what it touches.
     pub fn start(
         client: Client,

@@ -113,7 +113,7 @@ async fn follow(client: Client, secret: KeySecret, keys: SharedKeys, told: watch
                 Ok(Some(found)) => {
                     if **keys.load() != found {
                         keys.store(Arc::new(found));
-                        info!(secret = %place, "keys of records replaced");
+                        info!(secret = %place, "record keys replaced");
                     }
                     KeyState::Used
                 }
@@ -121,7 +121,7 @@ async fn follow(client: Client, secret: KeySecret, keys: SharedKeys, told: watch
                     // The watch shows what was written, here or by another replica.
                     Ok(()) => continue,
                     Err(error) => KeyState::Unusable(format!(
-                        "{place} is empty, and no key can be written into it: {}",
+                        "{place} is empty, and the webhook cannot write a key into it: {}",
                         root(&error)
                     )),
                 },

@@ -163,9 +163,9 @@ fn issue(
     now: Timestamp,
 ) -> Result<String, Fault> {
     let authority = CertificateDer::from_pem_slice(certificate)
-        .map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
-    let (_, authority) =
-        X509Certificate::from_der(&authority).map_err(|_unfit| Fault::Secret("tls.crt is no certificate"))?;
+        .map_err(|_unfit| Fault::Secret("tls.crt is not a certificate"))?;
+    let (_, authority) = X509Certificate::from_der(&authority)
+        .map_err(|_unfit| Fault::Secret("tls.crt is not a certificate"))?;
     let pair = pair(&authority, key, now)?;
     let (_, request) = X509CertificationRequest::from_der(&signing.asked.der)
         .map_err(|_unfit| Fault::Request("it cannot be read"))?;
@@ -179,10 +179,10 @@ fn issue(
     }
     let info = &request.certification_request_info;
     let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
-        .map_err(|_unfit| Fault::Request("its key is of an unknown kind"))?;
+        .map_err(|_unfit| Fault::Request("its key has an unknown key type"))?;
     let leaf = Leaf {
         issuer: certificate::name(authority.subject().as_raw())
-            .ok_or(Fault::Secret("tls.crt is no certificate"))?,
+            .ok_or(Fault::Secret("tls.crt is not a certificate"))?,
         subject: certificate::name(info.subject.as_raw()).ok_or(Fault::Request("it cannot be read"))?,
         extensions: Extensions {
             authority: identifier(&authority, &pair),
@@ -215,7 +215,7 @@ fn alternatives(signing: &Signing) -> Result<Vec<GeneralName>, Fault> {
         .filter_map(|name| name.strip_prefix("DNS:"))
         .map(certificate::alternative)
         .collect::<Option<_>>()
-        .ok_or(Fault::Request("an alternative name is none"))
+        .ok_or(Fault::Request("a subject alternative name is not valid"))
 }
 
 /// Returns the first second of a certificate and its last.
@@ -228,13 +228,13 @@ fn valid(signing: &Signing, now: Timestamp, ends: i64) -> (i64, i64) {
 /// Returns the key of the authority, if its certificate can be used now.
 fn pair(authority: &X509Certificate<'_>, key: &[u8], now: Timestamp) -> Result<KeyPair, Fault> {
     let key =
-        PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is no private key"))?;
-    let key = KeyPair::try_from(&key).map_err(|_unfit| Fault::Secret("tls.key is of an unknown kind"))?;
+        PrivateKeyDer::from_pem_slice(key).map_err(|_unfit| Fault::Secret("tls.key is not a private key"))?;
+    let key = KeyPair::try_from(&key).map_err(|_unfit| Fault::Secret("tls.key has an unknown key type"))?;
     if !authority.is_ca() {
-        return Err(Fault::Secret("tls.crt is not the certificate of an authority"));
+        return Err(Fault::Secret("tls.crt is not a CA certificate"));
     }
     if authority.public_key().raw != key.subject_public_key_info() {
-        return Err(Fault::Secret("tls.key does not belong to tls.crt"));
+        return Err(Fault::Secret("tls.key does not match tls.crt"));
     }
     let validity = authority.validity();
     let valid = validity.not_before.timestamp()..validity.not_after.timestamp();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_somebody_else_than_was_checked_is_refused() {
+    fn a_request_for_another_subject_than_was_checked_is_rejected() {
         let (certificate, key) = authority(true);
         let key = key.serialize_pem();
         let changes: [fn(&mut CertificateRequest); 4] = [
@@ -428,13 +428,13 @@ mod tests {
         let (leaf, leaf_key) = authority(false);
         let (_, other) = authority(true);
         let rows = [
-            ("x", key.serialize_pem(), "tls.crt is no certificate"),
-            (&*ca, "x".to_owned(), "tls.key is no private key"),
-            (&*ca, other.serialize_pem(), "tls.key does not belong to tls.crt"),
+            ("x", key.serialize_pem(), "tls.crt is not a certificate"),
+            (&*ca, "x".to_owned(), "tls.key is not a private key"),
+            (&*ca, other.serialize_pem(), "tls.key does not match tls.crt"),
             (
                 &*leaf,
                 leaf_key.serialize_pem(),
-                "tls.crt is not the certificate of an authority",
+                "tls.crt is not a CA certificate",
             ),
         ];
         for (certificate, key, expected) in rows {

@@ -1,4 +1,4 @@
-//! The tide: starts the watches and the loop, and stops them.
+//! Starts the watches and the reconciliation loop of the controllers, and stops them.
 //!
 //! Decides nothing. Must be shut down to end its writes in order; dropped, it stops at once.
 
@@ -28,13 +28,13 @@ use crate::telemetry::Metrics;
 use plan::Note;
 use store::{Event, Facts, Fence, Kind, Managing, Name, Settings};
 
-/// What spectators are told: an add-on on a cluster has reached another state.
+/// A change that observers receive: an add-on on a cluster has reached another state.
 pub type Progress = Note;
 
 /// How many events may wait for the loop: each holds a whole object.
 const WAITING: usize = 64;
 
-/// How the tide runs.
+/// Options of the controllers.
 #[derive(Debug, Clone)]
 pub struct TideOptions {
     /// What the operator chose for all add-ons.
@@ -57,7 +57,7 @@ pub struct TideOptions {
     pub metrics: Metrics,
     /// The keys of records of the webhook, such as that of placements of an upgrade; without them no record is needed.
     pub keys: Option<Arc<ArcSwap<Keys>>>,
-    /// Where an audit hears what the watches show; absent where nothing is audited.
+    /// Sender of watch events to the audit; absent if nothing is audited.
     pub tap: Option<WatchTap>,
 }
 
@@ -85,7 +85,7 @@ pub enum Part {
     /// Add-ons are driven, and facts are published.
     #[default]
     Drives,
-    /// Add-ons are planned, and what would be written is told; nothing is ever written.
+    /// Add-ons are planned, and the writes are reported; nothing is ever written.
     Observes,
     /// Facts are published, and nothing is ever written: only kinds that admission asks for are watched.
     Sees,
@@ -100,7 +100,7 @@ impl Part {
     }
 }
 
-/// Why the tide could not start.
+/// Why the controllers could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The hub does not answer.
@@ -155,7 +155,7 @@ fn stand(
     (leading, term)
 }
 
-/// Looks at the Lease of OCM's add-on manager where this process may write that manager's add-ons; returns whether it acts. A
+/// Watches the Lease of OCM's add-on manager if this process may write that manager's add-ons; returns whether it acts. A
 /// replica that elects by that very Lease never writes while the manager holds it.
 fn watched_fence(
     client: &Client,
@@ -190,7 +190,7 @@ fn controllers(keys: Option<Arc<ArcSwap<Keys>>>) -> Controllers {
     ])
 }
 
-/// Watches every kind that is asked for; returns how each is told to list again.
+/// Watches every requested kind; returns the handles that make a watch list again.
 fn watched_kinds(
     client: &Client,
     options: &TideOptions,
@@ -303,7 +303,7 @@ impl Tide {
         let _ended = self.synced.clone().wait_for(|synced| *synced).await.is_err();
     }
 
-    /// Stops the controllers: a write under way is finished, none is begun.
+    /// Stops the controllers: a write in progress is finished, none is begun.
     pub async fn shutdown(mut self) {
         self.stop.cancel();
         self.watches.shutdown().await;

@@ -45,7 +45,7 @@ pub fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Tells what keeps a file from being read, for a caller that has a library read it whole, or reads it later.
+/// Returns why a file cannot be read, for a caller whose library reads it as a whole, or that reads it later.
 pub fn inspect(path: &Path, most: u64) -> io::Result<()> {
     if is_own(path) {
         return Ok(());
@@ -112,7 +112,7 @@ mod tests {
         std::os::unix::fs::symlink("loop", path("loop")).expect("a link");
         let _socket = std::os::unix::net::UnixListener::bind(path("socket")).expect("a socket");
         let sparse = File::create(path("sparse")).expect("writable");
-        sparse.set_len(1 << 40).expect("no room is taken");
+        sparse.set_len(1 << 40).expect("a sparse file uses no space");
         assert_eq!(read_text(&path("plain"), 4).expect("just so large"), "text");
         for (name, most, said) in [
             ("plain", 3, "more than 3 bytes"),
@@ -128,7 +128,7 @@ mod tests {
             let error = read_text(&path(name), most).expect_err(name).to_string();
             assert!(error.contains(said), "{name}: {error}");
         }
-        // Says that it is empty, and is not.
+        // Its size is reported as 0, but it has content.
         let told = read(Path::new("/proc/self/status"), 10)
             .expect_err("too large")
             .to_string();

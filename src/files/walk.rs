@@ -66,8 +66,8 @@ impl Walk {
         Ok(step.found)
     }
 
-    /// Tells whether a file of this name is looked for.
-    pub fn wants(&self, path: &Path) -> bool {
+    /// Returns whether a file of this name is looked for.
+    pub fn includes(&self, path: &Path) -> bool {
         let ending = path.extension().and_then(OsStr::to_str);
         ending.is_some_and(|ending| self.endings.contains(&ending))
     }
@@ -87,7 +87,7 @@ impl Step<'_> {
                 self.found.refused.push(Refused { path, why });
             }
             if self.found.files.len() + self.found.refused.len() > self.walk.most {
-                let why = format!("more than {} files lie below it", self.walk.most);
+                let why = format!("it contains more than {} files", self.walk.most);
                 return Err(io::Error::other(why));
             }
         }
@@ -95,7 +95,7 @@ impl Step<'_> {
     }
 
     fn entry(&mut self, path: &Path, kind: fs::FileType, depth: usize) -> io::Result<()> {
-        let wanted = self.walk.wants(path);
+        let wanted = self.walk.includes(path);
         if kind.is_dir() {
             return self.inner(path, depth);
         }
@@ -117,7 +117,7 @@ impl Step<'_> {
             return Ok(());
         }
         if !target.starts_with(&self.root) {
-            let why = "it is a link that leads out of the folder: name what it leads to instead";
+            let why = "it is a link to a target outside the folder: use the target instead";
             return Err(io::Error::other(why));
         }
         if about.is_dir() {
@@ -134,7 +134,7 @@ impl Step<'_> {
 
     fn inner(&mut self, path: &Path, depth: usize) -> io::Result<()> {
         if depth >= self.walk.deepest {
-            let why = format!("more than {} folders stand inside each other", self.walk.deepest);
+            let why = format!("folders are nested more than {} levels deep", self.walk.deepest);
             return Err(io::Error::other(why));
         }
         // Links back and forth make a small tree endless.
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_out_or_is_no_file_is_told_and_not_read() {
+    fn what_leads_out_or_is_no_file_is_reported_and_not_read() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| folder.path().join(name);
         fs::write(at("a.yaml"), "").expect("writable");
@@ -212,12 +212,12 @@ mod tests {
         assert_eq!(found.files, [at("a.yaml")]);
         let told = names(folder.path(), &found).join("\n");
         for said in [
-            "environ.yaml: it is a link that leads out",
+            "environ.yaml: it is a link to a target",
             "fifo.yaml: it is a FIFO",
             "loop.yaml: ",
             "nowhere.yaml: No such file",
-            "out: it is a link that leads out",
-            "zero.yaml: it is a link that leads out",
+            "out: it is a link to a target",
+            "zero.yaml: it is a link to a target",
         ] {
             assert!(told.contains(said), "{said}: {told}");
         }

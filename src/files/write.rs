@@ -44,7 +44,7 @@ pub fn write(path: &Path, text: &str, access: Access) -> io::Result<()> {
     if let Some(about) = before.as_ref().filter(|about| !about.is_file()) {
         let kind = word(about.file_type());
         return Err(io::Error::other(format!(
-            "{kind} stands there, and only a regular file is replaced: remove it, or name another file"
+            "{kind} exists there, and only a regular file is replaced: remove it, or choose another file"
         )));
     }
     let (draft, file) = draft(path, access)?;
@@ -61,7 +61,7 @@ pub fn write(path: &Path, text: &str, access: Access) -> io::Result<()> {
 fn draft(path: &Path, access: Access) -> io::Result<(PathBuf, File)> {
     let name = path
         .file_name()
-        .ok_or_else(|| io::Error::other("the path names no file"))?;
+        .ok_or_else(|| io::Error::other("the path is not a file path"))?;
     let mode = match access {
         Access::Private => 0o600,
         Access::Shared => 0o666,

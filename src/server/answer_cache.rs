@@ -99,13 +99,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_of_questions_takes_no_more_room() {
+    fn a_flood_of_questions_takes_no_more_memory() {
         let (mut answers, now) = (AnswerCache::default(), Instant::now());
         for number in 0..5_000 {
             answers.keep(about(&number.to_string()), Word::Object(LiveFact::Exists), now);
         }
         assert_eq!(answers.0.len(), MOST);
         answers.keep(about("late"), Word::Object(LiveFact::Exists), now + YES);
-        assert_eq!(answers.0.len(), 1, "what does not count any more makes room");
+        assert_eq!(answers.0.len(), 1, "expired entries are removed");
     }
 }

@@ -1,4 +1,4 @@
-//! Who may ask: callers with a certificate of a given authority, callers that know the secret of the path, or every caller.
+//! Which callers are accepted: those with a certificate of a given CA, those that use the path secret, or every caller.
 //!
 //! Decides whether a caller has shown who it is. Never prints a secret, and compares it in a time that does not depend on it.
 
@@ -17,16 +17,16 @@ use subtle::{Choice, ConstantTimeEq as _};
 #[derive(Debug, thiserror::Error)]
 pub enum CallersError {
     /// The authority is no list of PEM certificates.
-    #[error("cannot parse the authority")]
+    #[error("cannot parse the CA bundle")]
     ParseAuthority(#[source] rustls::pki_types::pem::Error),
     /// There is no certificate in it, or none to trust.
-    #[error("it holds no certificate that can be trusted as an authority")]
+    #[error("it contains no certificate that can be used as a CA")]
     TrustAuthority(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// There is no secret.
-    #[error("there is no secret of the path")]
+    #[error("there is no path secret")]
     NoSecret,
     /// A secret is too short, too long, or has characters that a path has not. It is not quoted.
-    #[error("secret {line} of the path must be {SHORTEST} to {LONGEST} letters, digits, \"-\" or \"_\"")]
+    #[error("path secret {line} must be {SHORTEST} to {LONGEST} letters, digits, \"-\" or \"_\"")]
     WrongSecret {
         /// Its line.
         line: usize,
@@ -42,7 +42,7 @@ const MOST_SECRETS: usize = 4;
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
 pub struct Callers {
-    /// Who signs the certificates of callers; without one, no caller is asked for a certificate.
+    /// CA of client certificates; without one, the server requests no client certificate.
     pub authority: Option<ClientAuthority>,
     /// Names that such a certificate must have one of; without any, every certificate of the authority will do.
     pub names: BTreeSet<String>,
@@ -51,7 +51,7 @@ pub struct Callers {
 }
 
 impl Callers {
-    /// Tells whether the holder of this certificate may ask.
+    /// Returns whether the holder of this certificate may send requests.
     pub(super) fn allow(names: &BTreeSet<String>, certificate: &CertificateDer<'_>) -> bool {
         names.is_empty() || !names.is_disjoint(&kubernetes::certificates::holder(certificate))
     }
@@ -114,7 +114,7 @@ impl PathSecrets {
         first.expect("a parsed file has a secret, of ASCII letters")
     }
 
-    /// Tells whether this is one of them, and takes as long whichever and however much of it is right.
+    /// Returns whether this is one of them, and takes as long whichever and however much of it is right.
     pub(super) fn include(&self, offered: &str) -> bool {
         let found = self.0.iter().fold(Choice::from(0), |found, secret| {
             found | secret.as_slice().ct_eq(offered.as_bytes())
@@ -157,16 +157,13 @@ mod tests {
     #[test]
     fn an_authority_is_a_certificate() {
         for (pem, told) in [
-            ("", "it holds no certificate that can be trusted as an authority"),
-            (
-                "nonsense",
-                "it holds no certificate that can be trusted as an authority",
-            ),
+            ("", "it contains no certificate that can be used as a CA"),
+            ("nonsense", "it contains no certificate that can be used as a CA"),
             (
                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
-                "it holds no certificate that can be trusted as an authority",
+                "it contains no certificate that can be used as a CA",
             ),
-            ("-----BEGIN CERTIFICATE-----\n%%\n", "cannot parse the authority"),
+            ("-----BEGIN CERTIFICATE-----\n%%\n", "cannot parse the CA bundle"),
         ] {
             let error = ClientAuthority::from_pem(pem)
                 .map(|_| ())

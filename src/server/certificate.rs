@@ -35,13 +35,13 @@ pub enum CertificateError {
     #[error("cannot parse the certificate chain")]
     ParseChain(#[source] rustls::pki_types::pem::Error),
     /// There is no certificate in the chain.
-    #[error("there is no certificate in it (a PEM block CERTIFICATE)")]
+    #[error("it contains no certificate (PEM block CERTIFICATE)")]
     EmptyChain,
     /// The key is no PEM private key. The cause is left out: it might quote the key.
     #[error("cannot parse the private key")]
     ParseKey,
     /// The key does not belong to the certificate, or is of a kind that the TLS library does not support.
-    #[error("the private key does not fit the certificate")]
+    #[error("the private key does not match the certificate")]
     Mismatch(#[source] rustls::Error),
     /// The first certificate of the chain is none.
     #[error("cannot parse the first certificate of the chain")]
@@ -55,7 +55,7 @@ pub enum CertificateError {
     #[error("the certificate is not for servers: its extended key usage lacks serverAuth")]
     NotForServers,
     /// It does not hold now.
-    #[error("the certificate does not hold now: {0}")]
+    #[error("the certificate is not valid now: {0}")]
     OutOfTime(String, &'static str),
     /// It is for other names.
     #[error("the certificate is for {found}, not for {wanted}")]
@@ -137,7 +137,7 @@ impl Certificate {
         })
     }
 
-    /// Tells whether the certificate holds at this time.
+    /// Returns whether the certificate is valid at this time.
     pub fn holds(&self, now: Timestamp) -> Result<(), CertificateError> {
         self.validity.fault(now).map_or(Ok(()), |fault| {
             let reason = match fault {
@@ -148,7 +148,7 @@ impl Certificate {
         })
     }
 
-    /// Tells whether the certificate is for this name.
+    /// Returns whether the certificate is for this name.
     pub fn is_for(&self, name: &str) -> Result<(), CertificateError> {
         if self.validity.covers(name) {
             return Ok(());
@@ -156,7 +156,7 @@ impl Certificate {
         Err(self.other_names(name.to_owned()))
     }
 
-    /// Tells whether the certificate has a name of another one, whose place it is to take.
+    /// Returns whether the certificate has a name of another one, which it replaces.
     fn succeeds(&self, other: &Validity) -> Result<(), CertificateError> {
         if !self.validity.names.is_disjoint(&other.names) {
             return Ok(());
@@ -175,7 +175,7 @@ impl Certificate {
         &self.validity
     }
 
-    /// Reads a chain and its key from two PEM files. What is wrong with either is told at once.
+    /// Reads a chain and its key from two PEM files. Errors of both are reported together.
     pub fn read(chain: &Path, key: &Path) -> Result<Self, CertificateError> {
         let files = [chain, key].map(|path| (path, read_text(path, LARGEST)));
         match &files {
@@ -195,7 +195,7 @@ impl Certificate {
     }
 }
 
-/// Says of each file why it cannot be read.
+/// Returns for each file why it cannot be read.
 fn unreadable(files: [(&Path, std::io::Result<String>); 2]) -> CertificateError {
     let failed = files
         .into_iter()
@@ -295,7 +295,7 @@ mod tests {
         let mismatch = Certificate::from_pem(one.chain_pem(), other.key_pem()).expect_err("another key");
         assert_eq!(
             mismatch.to_string(),
-            "the private key does not fit the certificate"
+            "the private key does not match the certificate"
         );
         assert!(!format!("{mismatch:?} {one:?} {:?}", one.certificate()).contains("PRIVATE"));
     }

@@ -85,7 +85,7 @@ impl<S> ClientStream<S> {
         self.heads.clone()
     }
 
-    /// Gives more time for bytes that found room: of an answer of tens of megabytes, something waits from its beginning to its
+    /// Extends the time for bytes that were accepted: of an answer of tens of megabytes, something waits from its beginning to its
     /// end.
     fn goes_on(&mut self, bytes: usize) {
         if let Some(deadline) = &mut self.write_deadline {
@@ -184,7 +184,7 @@ mod tests {
 
     use crate::server::connection_state::Peer;
 
-    /// Writes eight KiB to a caller that takes so many bytes every half second, where a KiB a second is asked for.
+    /// Writes eight KiB to a caller that takes so many bytes every half second, where a KiB a second is required.
     async fn written_to(takes: usize) -> io::Result<()> {
         let limits = Limits {
             write: Duration::from_secs(1),

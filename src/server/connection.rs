@@ -159,7 +159,7 @@ async fn handshake(
     };
     if let Some(certificate) = tls.get_ref().1.peer_certificates().and_then(<[_]>::first) {
         if !Callers::allow(&context.names, certificate) {
-            debug!("the caller's certificate has none of the names that may ask");
+            debug!("the client certificate has none of the allowed names");
             return refuses(Closed::WrongName);
         }
         conn.mark_known();

@@ -1,6 +1,6 @@
 //! How many connections may be open, and which one is closed for a new one beyond that.
 //!
-//! Closed first are strangers before callers that are known, those of a crowded address before others, those that have shown
+//! Unknown callers are closed before known ones, those of a crowded address before others, those that have shown
 //! nothing before those that have asked something, and among equals the one that has rested longest. So a caller that only waits
 //! never keeps out a caller that asks. A quarter is for connections that have just come: only as many others as that can
 //! push one out, and more of them push out each other. Never closes a connection itself: it cancels its token.
@@ -68,7 +68,7 @@ impl ConnectionLimit {
         while taken.open.len() >= self.most {
             let leaving = self.lowest_priority(&taken, now)?;
             taken.remove(leaving)?.leave.cancel();
-            self.metrics.connections().closes(Closed::MadeRoom);
+            self.metrics.connections().closes(Closed::Evicted);
         }
         let number = taken.next;
         taken.next += 1;
@@ -92,7 +92,7 @@ impl ConnectionLimit {
             .and_then(|number| taken.remove(number))
         {
             conn.leave.cancel();
-            self.metrics.connections().closes(Closed::MadeRoom);
+            self.metrics.connections().closes(Closed::Evicted);
         }
     }
 
@@ -185,11 +185,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_rests_longest_makes_room() {
+    async fn the_connection_that_is_idle_longest_is_closed() {
         let (places, now) = places(2);
         let [first, second] = [0, 1].map(|n| {
             let slot = places.take(peer(n), now + Duration::from_secs(n.into()));
-            slot.expect("there is room")
+            slot.expect("there is a free slot")
         });
         let third = places
             .take(peer(3), now + Duration::from_secs(3))
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_cut_in_a_decision() {
+    async fn no_connection_is_closed_during_a_decision() {
         let (places, now) = places(1);
         let only = places.take(peer(1), now).expect("a slot");
         let deciding = only.conn().begin_decision();

@@ -37,7 +37,7 @@ impl From<IpAddr> for Peer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum CallerClass {
     /// Has shown neither a certificate nor the secret of the path.
-    Stranger,
+    Unknown,
     /// Has shown a certificate or the secret of the path.
     Known,
 }
@@ -58,7 +58,7 @@ pub(super) enum Phase {
     Flood,
     /// It has carried reviews, and rests.
     Idle,
-    /// It has come a moment ago. Connections that only rest make room for it, so that no caller is sent away between its
+    /// It has come a moment ago. Idle connections are closed for it, so that no caller is sent away between its
     /// handshake and its question.
     New,
     /// It sends a body or takes an answer.
@@ -134,7 +134,7 @@ impl Connection {
             opened: now,
             leave: CancellationToken::new(),
             state: Mutex::new(Activity {
-                class: CallerClass::Stranger,
+                class: CallerClass::Unknown,
                 shaken: false,
                 requests: 0,
                 deciding: 0,
@@ -264,7 +264,7 @@ impl Connection {
         (state.class, phase, state.since)
     }
 
-    /// Tells whether it has to end.
+    /// Returns whether it has to end.
     pub(super) fn overdue(&self, limits: &Limits, now: Instant) -> Option<Overdue> {
         let state = self.state();
         let age = |since: Instant| now.saturating_duration_since(since);
@@ -274,8 +274,8 @@ impl Connection {
         if state.requests > 0 || !state.unwritten.is_empty() {
             return None;
         }
-        let stranger = state.reviews == 0 && age(self.opened) > limits.unproven;
-        (stranger || age(state.since) > limits.idle).then_some(Overdue::Leave)
+        let is_unproven = state.reviews == 0 && age(self.opened) > limits.unproven;
+        (is_unproven || age(state.since) > limits.idle).then_some(Overdue::Leave)
     }
 }
 

@@ -81,7 +81,7 @@ impl FairSemaphore {
     }
 }
 
-/// The conversions that are under way.
+/// The conversions that are in progress.
 pub(super) struct Converting(FairSemaphore);
 
 impl Default for Converting {
@@ -136,7 +136,7 @@ pub(super) async fn convert(
         Ok(bytes) => bytes,
         Err(broken) => return refused(&broken),
     };
-    // The answer is about as large as the review, and has its room until the caller has taken it.
+    // The answer is about as large as the review, and keeps its allocation until the caller has received it.
     let keys = Arc::clone(&state.rulebook.load().keys);
     let work = move || api::conversion::answer(&bytes, extensions, &keys).map(|answer| memory.attach(answer));
     match state.converting.work(peer, TURN, work).await {
@@ -153,9 +153,12 @@ pub(super) async fn convert(
 fn refused(broken: &Unread) -> Response<Body> {
     match broken {
         Unread::TooLarge(_) => plain(StatusCode::PAYLOAD_TOO_LARGE, "the review is larger than 64 MiB"),
-        Unread::TooSlow(_) => plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
-        Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
-        Unread::NoRoom(_) => busy(),
+        Unread::TooSlow(_) => plain(
+            StatusCode::REQUEST_TIMEOUT,
+            "the request body was not received in time",
+        ),
+        Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the request body is incomplete"),
+        Unread::NoMemory(_) => busy(),
     }
 }
 
@@ -200,10 +203,10 @@ mod tests {
     async fn an_address_with_many_works_holds_up_another_for_a_few_of_them() {
         let turns = Arc::new(FairSemaphore::new(2));
         let done = Arc::new(AtomicUsize::new(0));
-        let mut strangers = Vec::new();
+        let mut tasks = Vec::new();
         for _ in 0..200 {
             let (turns, done) = (Arc::clone(&turns), Arc::clone(&done));
-            strangers.push(tokio::spawn(async move {
+            tasks.push(tokio::spawn(async move {
                 let _turn = turns
                     .take(peer(9), Duration::from_mins(1))
                     .await
@@ -220,11 +223,11 @@ mod tests {
         let waited = done.load(Ordering::Relaxed) - before;
         assert!(
             honest.is_some() && waited <= 8,
-            "it waited for {waited} works of the stranger"
+            "it waited for {waited} tasks of the other address"
         );
         drop(honest);
-        for stranger in strangers {
-            stranger.await.expect("all of them end");
+        for task in tasks {
+            task.await.expect("all of them end");
         }
         assert_eq!(done.load(Ordering::Relaxed), 200);
         drop(turns.take(peer(1), Duration::ZERO).await);

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_is_told_at_once_and_the_rest_by_the_minute() {
+    fn the_first_is_reported_at_once_and_the_rest_by_the_minute() {
         let (paths, begin) = (WrongPaths::default(), Instant::now());
         assert_eq!(paths.due(begin), Some(1));
         for second in 1..60 {

@@ -1,4 +1,4 @@
-//! Asks the hub itself whether objects exist, and what the one who asks may do, within the time that an answer to the API
+//! Reads from the hub whether objects exist, and what the requesting user may do, within the time that an answer to the API
 //! server leaves.
 //!
 //! Decides how much is asked, on whose behalf, and how long. Never decides what follows: no answer in time is no answer, and
@@ -27,7 +27,7 @@ const LONGEST_USER: usize = 16 << 10;
 type Ask = dyn Fn(ObjectKey) -> BoxFuture<'static, Option<LiveFact>> + Send + Sync;
 type Vouch = dyn Fn(Arc<str>, UserRight) -> BoxFuture<'static, Option<bool>> + Send + Sync;
 
-/// Asks the hub what it has of an object, and what a user may do there.
+/// Reads from the hub whether an object exists, and what a user may do with it.
 #[derive(Clone)]
 pub struct ExistenceReader {
     ask: Arc<Ask>,
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_said_in_time_counts_and_nobody_is_waited_for() {
+    async fn answers_in_time_count_and_no_answer_is_waited_for() {
         let witness = ExistenceReader::new(|object: ObjectKey| {
             async move {
                 match &*object.name {
@@ -242,26 +242,26 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_asks_for_few_and_a_stranger_for_no_more_than_his_share() {
+    async fn a_request_reads_few_objects_and_an_unknown_caller_no_more_than_its_share() {
         let asked = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&asked);
         let witness = ExistenceReader::new(move |_| {
             counted.fetch_add(1, Ordering::Relaxed);
             async { Some(LiveFact::Exists) }.boxed()
         });
-        let stranger = Asker {
+        let unknown = Asker {
             peer: Some(IpAddr::from([10, 0, 0, 9])),
             user: None,
         };
         let within = Duration::from_secs(1);
         let first = witness
-            .answers(&asking((0..100).map(|n| n.to_string())), stranger, within)
+            .answers(&asking((0..100).map(|n| n.to_string())), unknown, within)
             .await;
         assert_eq!(first.objects.len(), MOST_ASKED);
         for round in 0..600 {
             let names = (0..10).map(|n| format!("{round}-{n}"));
             // As many as were posted in five seconds: 6,280 reads without a bound.
-            drop(witness.answers(&asking(names), stranger, within).await);
+            drop(witness.answers(&asking(names), unknown, within).await);
         }
         let taken = asked.load(Ordering::Relaxed);
         assert!((100..400).contains(&taken), "{taken} questions to the hub");

@@ -43,10 +43,10 @@ pub enum StartError {
     #[error("cannot set up TLS")]
     SetUpTls(#[source] rustls::Error),
     /// The certificate is not for the name that callers use.
-    #[error("cannot show the certificate")]
+    #[error("cannot serve the certificate")]
     ShowCertificate(#[source] CertificateError),
     /// There are no threads for decisions.
-    #[error("cannot start the threads for decisions")]
+    #[error("cannot start the worker threads")]
     StartThreads(#[source] std::io::Error),
 }
 
@@ -110,7 +110,7 @@ impl Gate {
             health: health.clone(),
         };
         let accepting = tokio::spawn(accept(listener, context, stopping.clone()));
-        info!(%address, "gate is open");
+        info!(%address, "webhook is listening");
         let gate = Self {
             address,
             shown,
@@ -158,7 +158,7 @@ impl Gate {
         fault.or_else(|| {
             validity
                 .ends_soon(now)
-                .then(|| format!("it ends at {}", validity.not_after))
+                .then(|| format!("it expires at {}", validity.not_after))
         })
     }
 
@@ -180,18 +180,18 @@ impl Gate {
         self.health.shows(validity);
     }
 
-    /// Asks callers for certificates of another authority from the next handshake on.
+    /// Requires client certificates of another CA from the next handshake on.
     pub fn swap_authority(&self, authority: &ClientAuthority) -> Result<(), StartError> {
         let tls = tls(&self.shown, Some(authority)).map_err(StartError::SetUpTls)?;
         self.tls.store(Arc::new(tls));
-        info!("authority of callers replaced");
+        info!("client CA bundle replaced");
         Ok(())
     }
 
     /// Takes other secrets of the path from now on.
     pub fn swap_secrets(&self, secrets: PathSecrets) {
         self.state.secrets.store(Some(Arc::new(secrets)));
-        info!("secrets of the path replaced");
+        info!("path secrets replaced");
     }
 
     /// Stops: unready first, then no new connections, then the end of the open ones.
@@ -209,7 +209,10 @@ impl Gate {
             .await
             .is_err()
         {
-            warn!(open = connections.len(), "connections were still open at the end");
+            warn!(
+                open = connections.len(),
+                "connections were still open at shutdown"
+            );
         }
     }
 }
@@ -231,7 +234,7 @@ fn tls(
     Ok(config)
 }
 
-/// Newcomers wait in the kernel while a crowd is being accepted: who finds no room there comes back a second later.
+/// Newcomers wait in the kernel while a crowd is being accepted: a client that finds the queue full retries a second later.
 fn listen_at(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,

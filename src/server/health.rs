@@ -1,6 +1,6 @@
 //! Whether this process lives, and whether it may be asked.
 //!
-//! Decides what the probes hear. Knows nothing of the port or thread that they come by, so that both listeners answer the same.
+//! Decides the responses to probes, independent of port and thread, so that both listeners answer the same.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -38,7 +38,7 @@ struct State {
     lacking: Mutex<Option<String>>,
 }
 
-/// What a probe hears.
+/// The response to a probe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Yes(String),
@@ -46,7 +46,7 @@ pub(super) enum Word {
 }
 
 impl Health {
-    /// Says from now on that no new question should come: before anything is ended.
+    /// Reports from now on that no new request should be sent: before anything is stopped.
     pub fn drain(&self) {
         let _first = self.0.draining.get_or_init(Instant::now);
     }
@@ -77,7 +77,7 @@ impl Health {
         let _again = self.0.facts.set(facts);
     }
 
-    /// Hears from now on which kinds the hub does not serve, and how far the own clock is ahead of the hub's, by which
+    /// Receives from now on which kinds the hub does not serve, and how far the own clock is ahead of the hub's, by which
     /// certificates are judged.
     pub fn hears(&self, metrics: &Metrics) {
         let _again = self.0.watches.set(metrics.staleness().clone());
@@ -89,12 +89,12 @@ impl Health {
         self.0.clock.get().map_or(now, |metrics| metrics.on_hub(now))
     }
 
-    /// Returns whether a probe would hear that questions may come.
+    /// Returns whether a probe would report ready.
     pub fn is_ready(&self, now: Timestamp) -> bool {
         matches!(self.ready(now), Word::Yes(_))
     }
 
-    /// Returns what a probe would hear.
+    /// Returns the response to a probe.
     pub fn words(&self, now: Timestamp) -> String {
         match self.ready(now) {
             Word::Yes(text) | Word::No(text) => text,
@@ -131,13 +131,13 @@ impl Health {
         let since = *self.0.wedged.lock().unwrap_or_else(PoisonError::into_inner);
         match since {
             Some(since) if now.saturating_duration_since(since) > WEDGED_FOR => {
-                Word::No("every thread that decides is stuck".to_owned())
+                Word::No("all worker threads are stuck".to_owned())
             }
             Some(_) | None => Word::Yes("ok".to_owned()),
         }
     }
 
-    /// Kinds that the hub does not serve are told apart from kinds that are still read: an administrator has to install them.
+    /// Kinds that the hub does not serve are distinguished from kinds that are still being read: an administrator has to install them.
     fn unread_words(&self, unread: &[&'static str]) -> String {
         let missing = self
             .0
@@ -154,7 +154,7 @@ impl Health {
         if !missing.is_empty() {
             let kinds = missing.join(", ");
             parts.push(format!(
-                "the hub does not serve {kinds}: install Open Cluster Management (`tidegate doctor` says more)"
+                "the hub does not serve {kinds}: install Open Cluster Management (run `tidegate doctor` for details)"
             ));
         }
         if !reading.is_empty() {
@@ -187,7 +187,9 @@ impl Health {
         let mut notes: Vec<String> = self
             .refused()
             .iter()
-            .map(|(what, why)| format!("the new {what} cannot be used ({why}) and the one before it stays"))
+            .map(|(what, why)| {
+                format!("the new {what} cannot be used ({why}); the previous one remains in use")
+            })
             .collect();
         let missing = self.0.watches.get().map(StalenessMetrics::missing);
         let missing = missing.filter(|kinds| !kinds.is_empty());
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_told_of_before_and_after_its_end() {
+    fn a_certificate_is_reported_before_and_after_its_end() {
         let health = serving();
         health.shows(validity("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
         assert_eq!(ready(&health, "2026-03-01T00:00:00Z"), Word::Yes("ok".to_owned()));
@@ -272,7 +274,7 @@ mod tests {
             Word::Yes("ok, but the certificate expires at 2026-04-01T00:00:00Z".to_owned())
         );
         for (now, told) in [
-            ("2026-04-01T00:00:01Z", "it has ended at 2026-04-01T00:00:00Z"),
+            ("2026-04-01T00:00:01Z", "it expired at 2026-04-01T00:00:00Z"),
             ("2025-12-31T23:59:59Z", "it begins at 2026-01-01T00:00:00Z"),
         ] {
             let said = format!("the serving certificate is not valid: {told}");
@@ -281,11 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_that_is_refused_is_told_until_it_is_over() {
+    fn a_new_file_that_is_refused_is_reported_until_it_is_over() {
         let health = serving();
         health.shows(validity("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z"));
         health.keeps("certificate", Some("expired"));
-        let kept = "the new certificate cannot be used (expired) and the one before it stays";
+        let kept = "the new certificate cannot be used (expired); the previous one remains in use";
         assert_eq!(
             ready(&health, "2026-03-01T00:00:00Z"),
             Word::Yes(format!("ok, but {kept}"))
@@ -296,7 +298,7 @@ mod tests {
                 "ok, but the certificate expires at 2026-04-01T00:00:00Z; {kept}"
             ))
         );
-        let ended = "the serving certificate is not valid: it has ended at 2026-04-01T00:00:00Z";
+        let ended = "the serving certificate is not valid: it expired at 2026-04-01T00:00:00Z";
         assert_eq!(
             ready(&health, "2026-04-01T00:00:01Z"),
             Word::No(format!("{ended}; {kept}"))
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_that_the_hub_does_not_serve_are_told_apart_from_those_that_are_read() {
+    fn kinds_that_the_hub_does_not_serve_are_distinguished_from_those_that_are_read() {
         let health = Health::default();
         let metrics = Metrics::default();
         health.hears(&metrics);
@@ -335,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_sent_here_before_the_start_or_after_the_end() {
+    fn it_is_not_ready_before_the_start_or_after_the_end() {
         let now = "2026-03-01T00:00:00Z";
         let early = Health::default();
         assert_eq!(ready(&early, now), Word::No("starting".to_owned()));

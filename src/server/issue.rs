@@ -1,7 +1,7 @@
 //! An own certificate authority for development and for tests.
 //!
 //! Decides names and lifetimes of the certificates it issues. The authority's key never leaves memory; a leaf's key is
-//! written only when asked for, readable by its owner alone. In a cluster the certificate is issued elsewhere: see `certs/`.
+//! written only on request, readable by its owner alone. In a cluster the certificate is issued elsewhere: see `certs/`.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;

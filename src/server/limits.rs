@@ -28,7 +28,7 @@ pub struct Limits {
     /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in,
     /// and sends an update with both versions.
     pub body_bytes: usize,
-    /// How many bytes of a larger body are let pass by, so that its sender hears the answer.
+    /// How many bytes of a larger body are discarded, so that its sender receives the response.
     pub discarded_bytes: usize,
     /// How many bytes of bodies may be held at once; those that have come count, not those that were announced.
     pub buffered_bytes: usize,
@@ -36,7 +36,7 @@ pub struct Limits {
     pub connections: usize,
     /// How many connections one address may have before it goes first when there is no place left.
     pub modest: usize,
-    /// How many requests may be under way, from their head to their answer.
+    /// How many requests may be in progress, from their head to their answer.
     pub requests: usize,
     /// How many small reviews may be decided at once.
     pub concurrent: usize,
@@ -44,7 +44,7 @@ pub struct Limits {
     pub concurrent_large: usize,
     /// From how many bytes on a review is large.
     pub large_bytes: usize,
-    /// How many bytes of trees all decisions together may build; a request that finds no room in its time is answered with 429.
+    /// How many bytes of trees all decisions together may build; a request that does not fit in its time is answered with 429.
     pub tree_bytes: usize,
     /// How many requests may wait to be decided, of each size.
     pub waiting: usize,
@@ -55,13 +55,13 @@ pub struct Limits {
     pub decision: Duration,
     /// How long a decision that was stopped may take to end.
     pub decision_grace: Duration,
-    /// How long a body may wait for room.
+    /// How long a body may wait for memory.
     pub patience: Duration,
     /// How many requests may ask the hub something at once; further ones are answered without.
     pub confirming: usize,
     /// How long the hub may take to say whether an object exists.
     pub confirm: Duration,
-    /// How long to go on serving after a shutdown was asked for, so that routes to this server can be withdrawn.
+    /// How long to go on serving after a shutdown was requested, so that routes to this server can be withdrawn.
     pub linger: Duration,
     /// How long open requests may take after that.
     pub drain: Duration,

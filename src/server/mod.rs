@@ -1,7 +1,8 @@
 //! The webhook server: TLS, limits of clients, admission, conversion, probes and metrics.
 //!
-//! The path of a request: `gate` listens, `connection_limit` makes room, `connection` does TLS and HTTP, `routes` checks the path, `review`
-//! answers an admission review on a thread of `worker_pool`, `convert` a conversion. Never knows a rule: `admission::decide` decides.
+//! The path of a request: `gate` listens, `connection_limit` closes idle connections for new ones, `connection` does TLS and HTTP,
+//! `routes` checks the path, `review` answers an admission review on a thread of `worker_pool`, `convert` a conversion. The server has
+//! no rules: `admission::decide` decides.
 
 mod answer_cache;
 mod callers;

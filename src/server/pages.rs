@@ -84,7 +84,7 @@ impl Pages {
         if let Some(address) = at.health {
             let (bound, listener) = listens(address)?;
             served.health = Some(bound);
-            info!(address = %bound, "probes are answered");
+            info!(address = %bound, "serving probes");
             let page = Page {
                 health: Some(health.clone()),
                 metrics: None,
@@ -108,7 +108,7 @@ impl Pages {
             (None, _) => {}
         }
         if let Some(address) = served.metrics {
-            info!(%address, "metrics are served");
+            info!(%address, "serving metrics");
         }
         let stop = CancellationToken::new();
         let thread = if pages.is_empty() {
@@ -159,7 +159,7 @@ fn serve_apart(pages: Vec<(TcpListener, Page)>, stop: CancellationToken) -> std:
 async fn accept(listener: TcpListener, page: Page) {
     let listener = match tokio::net::TcpListener::from_std(listener) {
         Ok(listener) => listener,
-        Err(error) => return warn!(%error, "pages are not served"),
+        Err(error) => return warn!(%error, "cannot serve probes and metrics"),
     };
     // Counted apart from the gate's connections.
     let open = ConnectionLimit::new(CONNECTIONS, Limits::default(), Metrics::default());
@@ -171,7 +171,7 @@ async fn accept(listener: TcpListener, page: Page) {
                 }
             }
             Err(error) => {
-                warn!(%error, "cannot accept a connection for a page");
+                warn!(%error, "cannot accept a connection for probes and metrics");
                 tokio::time::sleep(Duration::from_millis(50)).await;
             }
         }

@@ -1,6 +1,6 @@
 //! What PEM files hold, in words.
 //!
-//! Decides how files of a certificate and of its key are told that are not what they should be. Never repeats a byte of them.
+//! Decides how errors in the files of a certificate and of its key are reported. Never repeats a byte of them.
 
 use std::path::Path;
 
@@ -69,11 +69,15 @@ pub(super) fn wrong_files(
         .map(|(wanted, _, path, kinds)| {
             let path = path.display();
             let kinds = kinds.as_deref().unwrap_or_default();
-            format!("\"{path}\" holds {} and no {}", told(kinds), wanted.word())
+            format!(
+                "\"{path}\" contains {} instead of a {}",
+                told(kinds),
+                wanted.word()
+            )
         })
         .collect();
     if sights.iter().all(|(_, other, _, kinds)| holds(*other, kinds)) && words.len() == sights.len() {
-        words.push("--certificate and --key are in each other's place".to_owned());
+        words.push("--certificate and --key are swapped".to_owned());
     }
     Some((words, first.reason()))
 }
@@ -96,12 +100,12 @@ fn told(kinds: &[SectionKind]) -> String {
             SectionKind::PublicKey => "a public key",
             SectionKind::Csr => "a request for a certificate",
             SectionKind::Crl => "a list of revoked certificates",
-            _ => "a PEM block of another kind",
+            _ => "another PEM block",
         })
         .collect();
     words.dedup();
     if words.is_empty() {
-        return "no PEM block that is known".to_owned();
+        return "no known PEM block".to_owned();
     }
     words.join(", ")
 }
@@ -116,28 +120,28 @@ mod tests {
     }
 
     #[test]
-    fn each_file_is_told_with_what_it_holds() {
+    fn each_file_is_reported_with_what_it_holds() {
         let authority = Authority::generate().expect("an authority");
         let issued = authority.issue(["localhost"]).expect("a certificate");
         let (chain, key) = (issued.chain_pem(), issued.key_pem());
         assert_eq!(wrong(chain, key), None);
         let both = [chain, key].concat();
         assert_eq!(wrong(&both, &both), None, "one file may hold both");
-        let (words, reason) = wrong(key, chain).expect("they are in each other's place");
+        let (words, reason) = wrong(key, chain).expect("they are swapped");
         assert_eq!(reason, "no-certificate");
         assert_eq!(
             words,
             [
-                "\"a\" holds a private key and no certificate",
-                "\"b\" holds a certificate and no private key",
-                "--certificate and --key are in each other's place"
+                "\"a\" contains a private key instead of a certificate",
+                "\"b\" contains a certificate instead of a private key",
+                "--certificate and --key are swapped"
             ]
         );
         let (words, reason) = wrong(chain, "nonsense").expect("no key");
         assert_eq!(reason, "no-key");
         assert_eq!(
             words,
-            ["\"b\" holds no PEM block that is known and no private key"]
+            ["\"b\" contains no known PEM block instead of a private key"]
         );
         let cut = chain.get(..chain.len() / 2).expect("letters");
         assert_eq!(

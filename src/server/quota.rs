@@ -17,7 +17,7 @@ use super::connection_state::{CallerClass, Peer};
 #[derive(Debug)]
 pub(super) struct Quota {
     total: usize,
-    /// The part that strangers cannot have.
+    /// The part that is reserved for known callers.
     reserve: usize,
     held: Mutex<Usage>,
     returned: Notify,
@@ -74,7 +74,7 @@ impl Quota {
         }
     }
 
-    /// Returns a share of one, if there is room for it now.
+    /// Returns a share of one, if the quota has capacity for it now.
     pub(super) fn one(self: &Arc<Self>, peer: Peer, class: CallerClass) -> Option<Allocation> {
         let mut share = self.open(peer, class);
         share.grow_now(1).then_some(share)
@@ -91,7 +91,7 @@ impl Usage {
         let own = self.of(share.peer).saturating_add(more);
         match share.class {
             CallerClass::Known => after <= total,
-            CallerClass::Stranger => {
+            CallerClass::Unknown => {
                 after <= total - reserve && (own <= (total / 4).max(1) || after <= total.div_ceil(2))
             }
         }
@@ -131,16 +131,19 @@ impl Allocation {
         tokio::time::timeout(patience, enough).await.is_ok()
     }
 
-    /// Returns bytes that have this room until the last of them is dropped: work on them may go on without its caller.
+    /// Returns bytes that keep this allocation until the last of them is dropped: work on them may continue without its caller.
     pub(super) fn attach(self, bytes: impl AsRef<[u8]> + Send + 'static) -> Bytes {
-        Bytes::from_owner(Held { bytes, _room: self })
+        Bytes::from_owner(Held {
+            bytes,
+            _allocation: self,
+        })
     }
 }
 
-/// Bytes that take room.
+/// Bytes with an allocation.
 struct Held<B> {
     bytes: B,
-    _room: Allocation,
+    _allocation: Allocation,
 }
 
 impl<B: AsRef<[u8]>> AsRef<[u8]> for Held<B> {
@@ -181,11 +184,11 @@ mod tests {
     #[tokio::test]
     async fn a_lone_address_gets_half_and_leaves_the_rest() {
         let shares = Quota::new(100, Reserve::None);
-        let mut lone = shares.open(peer(1), CallerClass::Stranger);
+        let mut lone = shares.open(peer(1), CallerClass::Unknown);
         assert!(lone.grow(50, NOW).await && !lone.grow(1, NOW).await);
-        let mut other = shares.open(peer(2), CallerClass::Stranger);
+        let mut other = shares.open(peer(2), CallerClass::Unknown);
         assert!(other.grow(25, NOW).await && !other.grow(1, NOW).await);
-        let mut third = shares.open(peer(3), CallerClass::Stranger);
+        let mut third = shares.open(peer(3), CallerClass::Unknown);
         assert!(third.grow(25, NOW).await, "there is always some for a newcomer");
         drop(lone);
         assert!(!third.grow(1, NOW).await, "half of it is taken");
@@ -197,17 +200,17 @@ mod tests {
     async fn many_shares_of_an_address_count_together() {
         let shares = Quota::new(8, Reserve::None);
         let few: Vec<_> = (0..8)
-            .map_while(|_| shares.one(peer(1), CallerClass::Stranger))
+            .map_while(|_| shares.one(peer(1), CallerClass::Unknown))
             .collect();
         assert_eq!(few.len(), 4);
-        assert!(shares.one(peer(2), CallerClass::Stranger).is_some());
+        assert!(shares.one(peer(2), CallerClass::Unknown).is_some());
     }
 
     #[tokio::test]
-    async fn strangers_leave_a_quarter_to_those_who_are_known() {
+    async fn unknown_callers_leave_a_quarter_to_known_ones() {
         let shares = Quota::new(100, Reserve::Kept);
         let mut crowd: Vec<_> = (0..5)
-            .map(|n| shares.open(peer(n), CallerClass::Stranger))
+            .map(|n| shares.open(peer(n), CallerClass::Unknown))
             .collect();
         for share in &mut crowd {
             let _taken = share.grow(25, NOW).await;
@@ -216,20 +219,20 @@ mod tests {
         let mut known = shares.open(peer(1), CallerClass::Known);
         assert!(
             known.grow(25, NOW).await,
-            "an address that strangers share with it does not count"
+            "an address that unknown callers share with it does not count"
         );
     }
 
     #[tokio::test]
-    async fn bytes_have_their_room_as_long_as_any_of_them_is_left() {
+    async fn bytes_keep_their_allocation_as_long_as_any_of_them_is_left() {
         let shares = Quota::new(100, Reserve::None);
-        let mut room = shares.open(peer(1), CallerClass::Stranger);
-        assert!(room.grow(50, NOW).await);
-        let mut bytes = room.attach(vec![7; 50]);
+        let mut allocation = shares.open(peer(1), CallerClass::Unknown);
+        assert!(allocation.grow(50, NOW).await);
+        let mut bytes = allocation.attach(vec![7; 50]);
         assert_eq!(&*bytes, [7; 50].as_slice());
         let (beginning, work) = (bytes.split_to(10), bytes.clone());
         drop((bytes, work));
-        let again = || shares.one(peer(1), CallerClass::Stranger);
+        let again = || shares.one(peer(1), CallerClass::Unknown);
         assert!(again().is_none(), "a piece of them is left");
         drop(beginning);
         assert!(again().is_some());
@@ -238,9 +241,9 @@ mod tests {
     #[tokio::test]
     async fn who_waits_gets_what_is_returned() {
         let shares = Quota::new(4, Reserve::None);
-        let first = shares.one(peer(1), CallerClass::Stranger);
-        let second = shares.one(peer(1), CallerClass::Stranger);
-        let mut waits = shares.open(peer(1), CallerClass::Stranger);
+        let first = shares.one(peer(1), CallerClass::Unknown);
+        let second = shares.one(peer(1), CallerClass::Unknown);
+        let mut waits = shares.open(peer(1), CallerClass::Unknown);
         assert!(!waits.grow(1, Duration::from_millis(10)).await);
         let (got, ()) = tokio::join!(waits.grow(1, Duration::from_mins(1)), async { drop(first) });
         assert!(got);
@@ -248,10 +251,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_smallest_shares_have_room_for_one() {
+    async fn the_smallest_quota_admits_one() {
         let shares = Quota::new(1, Reserve::None);
-        let one = shares.one(peer(1), CallerClass::Stranger);
+        let one = shares.one(peer(1), CallerClass::Unknown);
         assert!(one.is_some());
-        assert!(shares.one(peer(2), CallerClass::Stranger).is_none());
+        assert!(shares.one(peer(2), CallerClass::Unknown).is_none());
     }
 }

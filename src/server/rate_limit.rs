@@ -1,7 +1,7 @@
-//! How often the hub may be asked on behalf of others: all callers together, one caller, one user.
+//! Rate limits of reads of the hub on behalf of others: all callers together, one caller, one user.
 //!
-//! Decides who may have one more question answered. A stranger who posts what he likes, as whom he likes, takes at most his
-//! caller's share: the rest is left for the API server.
+//! Decides who may cause one more read. An unknown client that sends any request, as any user, uses at most the share of its
+//! address: the rest is left for the API server.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -31,7 +31,7 @@ const USER: Pace = Pace {
     every: Duration::from_millis(20),
     burst: 100,
 };
-/// The most callers, and the most users, that are told apart; further ones share.
+/// Maximum number of callers, and of users, with a limit of their own; further ones share one.
 const MOST: usize = 1024;
 
 /// On whose behalf the hub is asked.
@@ -57,7 +57,7 @@ impl RateLimit {
         let peer = self.peers.of(who.peer, now);
         let user = self.users.of(who.user, now);
         let left = [(self.all, ALL), (*peer, PEER), (*user, USER)];
-        if !left.iter().all(|(bucket, pace)| bucket.has_room(*pace, now)) {
+        if !left.iter().all(|(bucket, pace)| bucket.has_capacity(*pace, now)) {
             return false;
         }
         for (bucket, pace) in [(&mut self.all, ALL), (peer, PEER), (user, USER)] {
@@ -77,7 +77,7 @@ impl Bucket {
             .map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
-    fn has_room(self, pace: Pace, now: Instant) -> bool {
+    fn has_capacity(self, pace: Pace, now: Instant) -> bool {
         self.owed(now) + pace.every <= pace.every * pace.burst
     }
 
@@ -90,7 +90,7 @@ impl Bucket {
 #[derive(Debug)]
 struct Buckets<K> {
     own: BTreeMap<K, Bucket>,
-    /// Of those for whom there is no room.
+    /// The shared limit of all others.
     others: Bucket,
 }
 
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_with_many_names_leaves_room_for_others() {
+    fn an_unknown_caller_with_many_names_leaves_capacity_for_others() {
         let (mut allowance, now) = (RateLimit::default(), Instant::now());
         let taken = (0..=255_u8).cycle().take(10_000);
         let taken = taken.filter(|user| allowance.take(&who(1, *user), now)).count();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_remembered_indefinitely() {
+    fn no_caller_is_remembered_indefinitely() {
         let (mut allowance, now) = (RateLimit::default(), Instant::now());
         for number in 0..5_000_u64 {
             let mut user = [0; 32];

@@ -36,7 +36,7 @@ pub(super) fn about(request: &Request<'_>) -> About {
     About::new(request.kind, done(request.operation), request.dry_run)
 }
 
-/// Who asked for what.
+/// The user and the object of a request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     user: String,
@@ -87,7 +87,7 @@ impl Subject {
         });
     }
 
-    /// Tells of the refusal of a request that was not judged.
+    /// Logs the rejection of a request that was not validated.
     pub(super) fn log_unjudged(&self, uid: &str, webhook: Webhook, why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
@@ -97,7 +97,7 @@ impl Subject {
     }
 }
 
-/// Tells of the refusal of a request whose body was not read: who asked for what is not known.
+/// Logs the rejection of a request whose body was not read: its user and object are not known.
 pub(super) fn log_unread(webhook: Webhook, why: &'static str) {
     let webhook = label(webhook);
     denial_log::note(webhook, "", why, || {
@@ -117,7 +117,7 @@ pub(super) struct RequestRecord<'a> {
 
 /// So many rules are named in a span.
 const MOST_RULES: usize = 8;
-/// So much of a user's name is told, in characters: certificates may hold any.
+/// Maximum number of characters of a user name that are logged: certificates may contain any.
 const LONGEST_USER: usize = 256;
 
 impl RequestRecord<'_> {
@@ -145,7 +145,7 @@ impl RequestRecord<'_> {
         }
     }
 
-    /// Tells of a refusal.
+    /// Logs a rejection.
     pub(super) fn denied(&self, uid: &str, subject: &Subject, verdict: &Verdict) {
         let rules: Vec<&str> = refusing(verdict).into_iter().collect();
         subject.log(uid, self.webhook, &rules.join(","));

@@ -56,8 +56,8 @@ pub(super) enum Unread {
     TooSlow(Bytes),
     /// It ended early.
     EndedEarly,
-    /// There is no room for it; this is how it begins.
-    NoRoom(Bytes),
+    /// It does not fit; this is how it begins.
+    NoMemory(Bytes),
 }
 
 /// Reads a body within the limits, and takes memory for it.
@@ -73,7 +73,7 @@ pub(super) async fn read(
     let came = || conn.body_bytes().wrapping_sub(others);
     let mut bytes = BytesMut::new();
     let mut received: usize = 0;
-    let mut has_room = true;
+    let mut fits = true;
     loop {
         let patience = limits.body.min(earned(came(), limits));
         let frame = match timeout_at(begun + patience, body.frame()).await {
@@ -81,7 +81,7 @@ pub(super) async fn read(
             Ok(Some(Ok(frame))) => frame,
             Ok(Some(Err(_))) => return Err(Unread::EndedEarly),
             Ok(None) if received > limits.body_bytes => return Err(Unread::TooLarge(bytes.freeze())),
-            Ok(None) if !has_room => return Err(Unread::NoRoom(bytes.freeze())),
+            Ok(None) if !fits => return Err(Unread::NoMemory(bytes.freeze())),
             Ok(None) => return Ok(bytes.freeze()),
             Err(_) => return Err(Unread::TooSlow(bytes.freeze())),
         };
@@ -93,15 +93,15 @@ pub(super) async fn read(
         if received > limits.discarded_bytes.max(limits.body_bytes) {
             return Err(Unread::TooLarge(bytes.freeze()));
         }
-        let is_kept = has_room && received <= limits.body_bytes;
+        let is_kept = fits && received <= limits.body_bytes;
         if is_kept && memory.grow(data.len(), limits.patience).await {
             bytes.extend_from_slice(data);
             continue;
         }
-        has_room &= !is_kept;
+        fits &= !is_kept;
         bytes.truncate(BEGINNING);
-        let room = BEGINNING.saturating_sub(bytes.len()).min(data.len());
-        bytes.extend_from_slice(data.get(..room).unwrap_or_default());
+        let rest = BEGINNING.saturating_sub(bytes.len()).min(data.len());
+        bytes.extend_from_slice(data.get(..rest).unwrap_or_default());
     }
 }
 

@@ -17,7 +17,7 @@ use super::limits::Limits;
 /// HTTP/2 takes a piece whenever the caller's window is open at all.
 const PIECE: usize = 4 << 10;
 
-/// A body that tells its connection when it is gone.
+/// A body that notifies its connection when it is dropped.
 #[derive(Debug)]
 pub(super) struct ResponseBody {
     body: Body,

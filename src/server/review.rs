@@ -36,7 +36,7 @@ pub(super) async fn admit(
 ) -> Response<Body> {
     let Some(conn) = state.verified(&request) else {
         state.reject_path(label(webhook));
-        // As at any other path: a stranger does not learn from it that a webhook is here.
+        // As at any other path: an unknown client does not learn from it that a webhook is here.
         return plain(StatusCode::NOT_FOUND, "");
     };
     review(&state, webhook, &conn, request)
@@ -69,7 +69,7 @@ async fn review(
     let answer_by = answer_by(&request, &state.limits);
     let bytes = read(state, webhook, request, answer_by, &mut memory, conn).await?;
     if bytes.is_empty() {
-        return Err(plain(StatusCode::BAD_REQUEST, "the body is empty"));
+        return Err(plain(StatusCode::BAD_REQUEST, "the request body is empty"));
     }
     let begun = Instant::now();
     let admission = AdmissionRequest {
@@ -141,15 +141,15 @@ async fn judge(
     facts: Arc<Facts>,
 ) -> Result<Judgement, Unjudged> {
     let is_large = admission.bytes.len() >= state.limits.large_bytes;
-    let room = state
+    let permit = state
         .trees
         .take(&admission.bytes, is_large, admission.until)
         .await;
-    let room = room.map_err(|()| Unjudged::Crowded)?;
+    let permit = permit.map_err(|()| Unjudged::Crowded)?;
     let work = {
         let (decide, rulebook, admission) = (state.decide, state.rulebook.load_full(), admission.clone());
         move |stop: &Stop| {
-            let _room = room;
+            let _permit = permit;
             let review = match Review::decode(&admission.bytes) {
                 Ok(review) => review,
                 Err(error) => return Judgement::Undecodable(error),
@@ -229,7 +229,7 @@ fn respond(judged: &Judgement, record: RequestRecord<'_>) -> Result<Response<Bod
         Judgement::Panicked(uid, about) => (uid, about),
     };
     record.broken(*about);
-    error!(uid, "a decision panicked");
+    error!(uid, "an admission decision panicked");
     Ok(json(StatusCode::INTERNAL_SERVER_ERROR, wire::encode_failure(uid)))
 }
 
@@ -283,12 +283,17 @@ async fn read(
         }
         Unread::TooSlow(beginning) => {
             log_unread(webhook, "none: not read in time");
-            let slow = || plain(StatusCode::REQUEST_TIMEOUT, "the body took too long");
+            let slow = || {
+                plain(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "the request body was not received in time",
+                )
+            };
             wire::encode_unread(&beginning).map_or_else(slow, |bytes| json(StatusCode::OK, bytes))
         }
-        Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the body ended early"),
+        Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the request body is incomplete"),
         // Readable as far as it has to be: refused, not left to a failure policy.
-        Unread::NoRoom(beginning) => {
+        Unread::NoMemory(beginning) => {
             log_unread(webhook, "none: too many bytes at once");
             let uid = wire::early_uid(&beginning);
             uid.map_or_else(busy, |uid| json(StatusCode::OK, wire::encode_crowded(&uid)))
@@ -311,5 +316,5 @@ fn deny_too_large(beginning: &[u8], most: usize) -> Response<Body> {
 }
 
 fn too_large() -> Response<Body> {
-    plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+    plain(StatusCode::PAYLOAD_TOO_LARGE, "the request body is too large")
 }

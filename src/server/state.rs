@@ -35,7 +35,7 @@ pub struct GateOptions {
     pub name: Option<String>,
     /// Who may ask.
     pub callers: Callers,
-    /// What probes hear.
+    /// The responses to probes.
     pub health: Health,
     /// Facts of the fleet; the controllers that watch the fleet replace them.
     pub facts: Arc<ArcSwap<Facts>>,

@@ -1,6 +1,6 @@
 //! How much memory the trees of all decisions take together.
 //!
-//! What a decision builds is estimated from the text of its request (`bounds`), before anything is built. Small requests take no room:
+//! What a decision builds is estimated from the text of its request (`bounds`), before anything is built. Small requests need no permit:
 //! their number is limited.
 
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use kubernetes::bounds::{MOST_VALUES, Size};
 const UNIT: usize = 64 << 10;
 /// How often a decision has an object in memory: as it came, as it is stored, and for the policies.
 const COPIES: usize = 3;
-/// What a request may take without room.
+/// Bytes that a request may use without a permit.
 const FREE: usize = 1 << 20;
 
-/// Room for the trees of decisions.
+/// Memory budget for the trees of decisions.
 #[derive(Debug)]
 pub(super) struct TreeBudget {
-    room: Arc<Semaphore>,
-    /// The most that one request takes: half of the room, so that there are always two.
+    permits: Arc<Semaphore>,
+    /// The most that one request takes: half of the budget, so that there are always two.
     most: usize,
 }
 
@@ -30,12 +30,12 @@ impl TreeBudget {
     pub(super) fn new(bytes: usize) -> Self {
         let units = (bytes / UNIT).max(2);
         Self {
-            room: Arc::new(Semaphore::new(units)),
+            permits: Arc::new(Semaphore::new(units)),
             most: units / 2,
         }
     }
 
-    /// Takes room for the request with this text before `until`. `Err` when there is none.
+    /// Acquires memory for the request with this text before `until`; `Err` if there is not enough.
     pub(super) async fn take(
         &self,
         text: &Bytes,
@@ -54,9 +54,9 @@ impl TreeBudget {
             return Ok(None);
         }
         let units = u32::try_from(bytes.div_ceil(UNIT).min(self.most)).unwrap_or(u32::MAX);
-        let room = Arc::clone(&self.room).acquire_many_owned(units);
-        match timeout_at(until, room).await {
-            Ok(Ok(room)) => Ok(Some(room)),
+        let acquired = Arc::clone(&self.permits).acquire_many_owned(units);
+        match timeout_at(until, acquired).await {
+            Ok(Ok(permit)) => Ok(Some(permit)),
             Ok(Err(_)) | Err(_) => Err(()),
         }
     }
@@ -85,8 +85,8 @@ mod tests {
         let budget = TreeBudget::new(192 << 20);
         let until = || Instant::now() + Duration::from_secs(1);
         let largest = text(800_000);
-        let one = budget.take(&largest, true, until()).await.expect("room");
-        let two = budget.take(&largest, true, until()).await.expect("room");
+        let one = budget.take(&largest, true, until()).await.expect("enough memory");
+        let two = budget.take(&largest, true, until()).await.expect("enough memory");
         assert!(one.is_some() && two.is_some());
         assert!(budget.take(&largest, true, until()).await.is_err());
         let small = budget

@@ -61,12 +61,12 @@ impl ApiMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "api_requests",
-            "Requests to the hub by the code of the answer; 0 where there was none",
+            "Requests to the hub by response code; 0 without a response",
             self.requests.clone(),
         );
         all.register_with_unit(
             "api_request_duration",
-            "Time until the hub answers a request; watches, which answer as long as they live, are left out",
+            "Latency of requests to the hub, without watches",
             Unit::Seconds,
             self.seconds.clone(),
         );

@@ -16,7 +16,7 @@ use super::words::words;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Closed {
     /// Its place was needed: for a newcomer, or because the system had run out of descriptors.
-    MadeRoom,
+    Evicted,
     /// Every place was needed for a decision.
     NoPlace,
     /// It did not shake hands, or not in time.
@@ -32,7 +32,7 @@ pub enum Closed {
 }
 
 words!(Closed {
-    MadeRoom => "made_room",
+    Evicted => "evicted",
     NoPlace => "no_place",
     NoHandshake => "no_handshake",
     WrongName => "wrong_name",
@@ -65,40 +65,36 @@ pub struct ConnectionMetrics {
 
 impl ConnectionMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
-        all.register(
-            "connections",
-            "Connections that are open",
-            self.connections.clone(),
-        );
+        all.register("connections", "Open connections", self.connections.clone());
         all.register(
             "connections_closed",
-            "Connections that the gate ended, by why",
+            "Connections that the webhook closed, by reason",
             self.closed.clone(),
         );
         all.register(
             "wrong_paths",
-            "Requests without the secret of the path",
+            "Requests without the path secret",
             self.wrong_paths.clone(),
         );
         all.register(
             "decisions_stopped",
-            "Decisions that were stopped because their time was up",
+            "Admission decisions that were stopped at their timeout",
             self.stopped.clone(),
         );
         all.register(
             "decisions_overdue",
-            "Decisions that were stopped and go on all the same: each holds a thread",
+            "Admission decisions that still run after their timeout; each occupies a thread",
             self.overdue.clone(),
         );
         all.register_with_unit(
             "certificate_expiry_timestamp",
-            "When the certificate that is shown ends, since 1970",
+            "Expiry of the serving certificate, in seconds since 1970",
             Unit::Seconds,
             self.expiry.clone(),
         );
         all.register(
             "certificate_refusals",
-            "New certificates, authorities and secrets that were not taken, by why",
+            "New certificates, CA bundles and path secrets that were rejected, by reason",
             self.refused.clone(),
         );
     }

@@ -74,14 +74,14 @@ impl FleetMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register_with_unit(
             "addon_convergence_duration",
-            "Time from the assignment of configurations to a cluster until its agent has confirmed them",
+            "Time from the assignment of configurations to a cluster until its agent reports them as applied",
             Unit::Seconds,
             self.arrivals.clone(),
         );
         all.register_collector(Box::new(Gauges(Arc::clone(&self.counts))));
     }
 
-    /// Notes what an add-on counts for; `None` for one that is gone.
+    /// Notes what an add-on counts for; `None` for a deleted one.
     pub fn tell(&self, addon: &str, counts: Option<AddOnCounts>) {
         if let Some(counts) = counts {
             lock(&self.counts).insert(addon.to_owned(), counts);
@@ -156,19 +156,19 @@ impl Collector for Gauges {
         let families = [
             (
                 "addon_instances",
-                "Instances of an add-on (ManagedClusterAddOns), by the state that their status tells",
+                "Instances of an add-on (ManagedClusterAddOns), by the state in their status",
                 "state",
                 instances,
             ),
             (
                 "addon_rollout_clusters",
-                "Clusters of an add-on, by how far they are with what they should have",
+                "Clusters of an add-on, by the progress of the rollout",
                 "state",
                 rollout,
             ),
             (
                 "addon_versions",
-                "Instances of an add-on, by the version that runs (status.currentVersion)",
+                "Instances of an add-on, by installed version (status.currentVersion)",
                 "version",
                 versions,
             ),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addon_is_counted_by_state_and_version_and_goes_when_it_is_gone() {
+    fn an_addon_is_counted_by_state_and_version_and_is_removed_when_it_is_deleted() {
         let fleet = FleetMetrics::default();
         fleet.tell("hello", Some(counts(3, &[("v1", 3), ("v\"2\"", 1)])));
         fleet.arrived("hello", Duration::from_secs(7));

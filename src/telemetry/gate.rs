@@ -150,7 +150,7 @@ pub struct AdmissionMetrics {
     requests: Family<Request, Counter>,
     seconds: Family<Webhook, Histogram, fn() -> Histogram>,
     findings: Family<Finding, Counter>,
-    /// How many rules have asked for a count of their own.
+    /// How many rules have a count of their own.
     rules: Arc<AtomicUsize>,
 }
 
@@ -169,18 +169,18 @@ impl AdmissionMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "admission_requests",
-            "Admission requests, by what they are about and what became of them",
+            "Admission requests, by resource and result",
             self.requests.clone(),
         );
         all.register_with_unit(
             "admission_duration",
-            "Time from the whole request to its answer, without TLS",
+            "Time from the received request to the response, without TLS",
             Unit::Seconds,
             self.seconds.clone(),
         );
         all.register(
             "findings",
-            "What rules and policies found, by rule and by what it led to",
+            "Findings of rules and policies, by rule and action",
             self.findings.clone(),
         );
     }
@@ -234,7 +234,7 @@ mod tests {
     use prometheus_client::encoding::text::encode;
 
     #[test]
-    fn what_somebody_makes_up_is_one_kind() {
+    fn made_up_kinds_count_as_one_kind() {
         let metrics = AdmissionMetrics::default();
         for number in 0..50 {
             let about = About::new(&format!("Made{number}"), "update", true);

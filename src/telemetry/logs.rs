@@ -39,7 +39,7 @@ pub enum LogError {
         source: tracing_subscriber::filter::ParseError,
     },
     /// Logs have started already.
-    #[error("logs have been started before")]
+    #[error("the log was already started")]
     StartTwice(#[source] tracing_subscriber::util::TryInitError),
 }
 
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_forges_a_line_or_acts_on_a_terminal() {
+    fn a_message_cannot_forge_a_line_or_control_a_terminal() {
         let text = written(LogForm::Text, forge);
         assert_eq!(text.matches('\n').count(), 1, "{text}");
         assert!(!text.trim_end().chars().any(acts), "{text}");

@@ -185,7 +185,7 @@ impl Metrics {
         let (mut own, mut plain) = (Registry::with_prefix("tidegate"), Registry::default());
         own.register(
             "build",
-            "Which version runs, of which commit, and whether it has the hub of `tidegate dev` in it",
+            "Version and commit of the program, and whether it includes the hub of `tidegate dev`",
             Info::new(BUILD),
         );
         plain.register_collector(Box::new(Process::begins()));
@@ -214,29 +214,25 @@ impl Metrics {
             Unit::Seconds,
             self.planning.clone(),
         );
-        all.register(
-            "writes",
-            "Writes to the hub, by what became of them",
-            self.writes.clone(),
-        );
+        all.register("writes", "Writes to the hub, by result", self.writes.clone());
         all.register(
             "leading",
-            "1 while this replica is the one that writes",
+            "1 while this replica is the leader",
             self.leading.clone(),
         );
         all.register(
             "leadership_changes",
-            "How often this replica has begun or ceased to be the one that writes",
+            "Number of times that this replica became or ceased to be the leader",
             self.leadership.clone(),
         );
         all.register(
             "synced",
-            "1 when the whole fleet has been read",
+            "1 after the initial lists are complete",
             self.synced.clone(),
         );
         all.register(
             "malformed_objects",
-            "Objects on the hub that cannot be read and are left out",
+            "Objects on the hub that cannot be decoded and are skipped",
             self.malformed.clone(),
         );
     }
@@ -244,48 +240,48 @@ impl Metrics {
     fn register_doubts(&self, all: &mut Registry) {
         all.register(
             "unread_kinds",
-            "1 while the hub does not list or watch a kind that must exist",
+            "1 while the hub does not list or watch a required kind",
             self.unread.clone(),
         );
         all.register(
             "erasing_conversions",
-            "1 while writes through another version erase fields that were added to a definition",
+            "1 while writes through another API version erase fields that were added to a CRD",
             self.erasing.clone(),
         );
         all.register(
             "absences_open",
-            "1 while objects are looked for that no list shows, or a list is known to be incomplete: nothing is planned",
+            "1 while objects that are missing from lists are read by name, or a list is incomplete; nothing is planned",
             self.doubts.clone(),
         );
         all.register(
             "unreadable_objects",
-            "Objects that the controllers cannot read by name; what depends on them is held",
+            "Objects that the controllers cannot read by name; dependent objects are not reconciled",
             self.unreadable.clone(),
         );
         all.register(
             "absent_clusters",
-            "Clusters in which add-ons live, that have no ManagedCluster, and that nobody saw go",
+            "Clusters with add-ons and without a ManagedCluster whose deletion was not observed",
             self.absent_clusters.clone(),
         );
         all.register(
             "removals_held",
-            "Instances that would go and are held: there is no budget, or nobody believes the reason",
+            "Instances whose removal is blocked: the removal budget is used up, or the reason is not confirmed",
             self.removals_held.clone(),
         );
         all.register_with_unit(
             "clock_skew",
-            "How far the clock of this machine is ahead of the hub",
+            "How far the local clock is ahead of the clock of the hub",
             Unit::Seconds,
             self.clock_skew.clone(),
         );
         all.register(
             "clock_trusted",
-            "1 while it is known what time it is; nothing is planned otherwise",
+            "1 while the local clock is consistent with the clock of the hub; nothing is planned otherwise",
             self.clock_trusted.clone(),
         );
         all.register(
             "clock_jumps",
-            "How often the clock of this machine, or that of the hub, has jumped",
+            "Number of jumps of the local clock or of the clock of the hub",
             self.clock_jumps.clone(),
         );
     }
@@ -305,12 +301,12 @@ impl Metrics {
         &self.connections
     }
 
-    /// Returns what is told about the fleet, by add-on.
+    /// Returns the metrics of the fleet, by add-on.
     pub fn fleet(&self) -> &FleetMetrics {
         &self.fleet
     }
 
-    /// Returns what is told about who writes, and about what is not written.
+    /// Returns the metrics of the leader, and of pending writes.
     pub fn modes(&self) -> &ModeMetrics {
         &self.modes
     }
@@ -320,7 +316,7 @@ impl Metrics {
         &self.queue
     }
 
-    /// Returns what is told about upgrades of clusters.
+    /// Returns the metrics of cluster upgrades.
     pub fn upgrades(&self) -> &UpgradeMetrics {
         &self.upgrades
     }
@@ -330,12 +326,12 @@ impl Metrics {
         &self.watches
     }
 
-    /// Returns what is told about how old the facts are.
+    /// Returns the metrics of the age of the facts.
     pub fn staleness(&self) -> &StalenessMetrics {
         &self.staleness
     }
 
-    /// Returns what is told about the webhook configurations.
+    /// Returns the metrics of the webhook configurations.
     pub fn webhooks(&self) -> &WebhookMetrics {
         &self.webhooks
     }
@@ -348,12 +344,12 @@ impl Metrics {
     fn register_audit(&self, all: &mut Registry) {
         all.register(
             "policies",
-            "Policies in force, of the hub and of the folder",
+            "Active policies, from the hub and from the folder",
             self.policies.clone(),
         );
         all.register(
             "audit_findings",
-            "What is wrong with stored objects, by rule and severity",
+            "Findings about stored objects, by rule and severity",
             self.audit_findings.clone(),
         );
         all.register(
@@ -363,12 +359,12 @@ impl Metrics {
         );
         all.register(
             "audit_judgements",
-            "Judgements of stored objects",
+            "Validations of stored objects",
             self.audit_judgements.clone(),
         );
         all.register_with_unit(
             "audit_pass_duration",
-            "Time to judge what was due in one turn, reading included",
+            "Duration of one audit pass, including reads",
             Unit::Seconds,
             self.audit_passes.clone(),
         );
@@ -401,7 +397,7 @@ impl Metrics {
         self.malformed.set(i64::try_from(malformed).unwrap_or(i64::MAX));
     }
 
-    /// Says whether the hub's conversion erases fields of a resource.
+    /// Sets whether the hub's conversion erases fields of a resource.
     pub fn erases(&self, resource: &'static str, erases: bool) {
         self.erasing
             .get_or_create(&Resource { resource })
@@ -512,7 +508,7 @@ mod tests {
     use crate::telemetry::{About, Decision};
 
     #[test]
-    fn what_was_counted_is_told_by_rule_and_webhook() {
+    fn what_was_counted_is_reported_by_rule_and_webhook() {
         let metrics = Metrics::default();
         let clone = metrics.clone();
         let admission = clone.admission();
@@ -540,6 +536,9 @@ mod tests {
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in\n{text}");
         }
-        assert!(!text.contains("config/not-found"), "what is repaired is gone");
+        assert!(
+            !text.contains("config/not-found"),
+            "a resolved finding is removed"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! What is told about who writes: who leads, and what would be written where nothing is.
+//! Metrics of the leader, and of writes that are planned but not made.
 //!
 //! Decides names and labels. What would be written is kept by add-on for the page `/pending`, where names of objects may stand;
 //! no metric has one. Never decides who leads.
@@ -41,7 +41,7 @@ pub enum Holder {
     /// A program that calls itself otherwise.
     Other,
     /// It has no holder: it is free, over, or not there.
-    Nobody,
+    Vacant,
     /// It could not be read yet.
     Unknown,
 }
@@ -50,7 +50,7 @@ words!(Holder {
     Tidegate => "tidegate",
     Stock => "stock",
     Other => "other",
-    Nobody => "nobody",
+    Vacant => "none",
     Unknown => "unknown",
 });
 
@@ -118,17 +118,17 @@ impl ModeMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "leader",
-            "1 for who holds the Lease by which replicas elect, and the Lease of OCM's add-on manager",
+            "1 for the holder of the leader election Lease, and of the Lease of OCM's add-on manager",
             self.leader.clone(),
         );
         all.register(
             "pending_actions",
-            "Writes that would be made now if --controllers were on",
+            "Writes that --controllers on would make now",
             self.pending.clone(),
         );
         all.register(
             "pending_addons",
-            "Add-ons for which something would be written if --controllers were on",
+            "Add-ons for which --controllers on would write something now",
             self.addons.clone(),
         );
     }
@@ -255,14 +255,14 @@ mod tests {
     }
 
     #[test]
-    fn one_holder_of_a_lease_is_told() {
+    fn one_holder_of_a_lease_is_reported() {
         let modes = ModeMetrics::default();
-        modes.held(LeaseOf::Stock, Holder::Nobody);
+        modes.held(LeaseOf::Stock, Holder::Vacant);
         modes.held(LeaseOf::Stock, Holder::Stock);
         let text = text(&modes);
         for line in [
             "leader{lease=\"stock\",holder=\"stock\"} 1",
-            "leader{lease=\"stock\",holder=\"nobody\"} 0",
+            "leader{lease=\"stock\",holder=\"none\"} 0",
         ] {
             assert!(text.lines().any(|found| found == line), "{line} in {text}");
         }

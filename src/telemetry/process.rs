@@ -94,15 +94,15 @@ impl Collector for Process {
         };
         let seconds = Some(&Unit::Seconds);
         let worked = ConstCounter::new(worked());
-        let help = "Time that processors have worked for the process";
+        let help = "CPU time of the process";
         tell("process_cpu", help, seconds, Some(&worked))?;
         let left_out = ConstCounter::new(lines_left_out());
-        let help = "Lines of the log that were left out because nobody took those before them";
+        let help = "Log lines that were dropped because earlier ones could not be written";
         tell("tidegate_log_lines_left_out", help, None, Some(&left_out))?;
         let started = ConstGauge::new(self.started);
         tell(
             "process_start_time",
-            "When the process began, since 1970",
+            "Start time of the process, in seconds since 1970",
             seconds,
             Some(&started),
         )?;
@@ -110,26 +110,26 @@ impl Collector for Process {
         let numbers = [
             (
                 "process_resident_memory",
-                "Memory that is in use",
+                "Resident memory",
                 Some(&Unit::Bytes),
                 status.resident,
             ),
             (
                 "process_virtual_memory",
-                "Memory that is reserved",
+                "Virtual memory",
                 Some(&Unit::Bytes),
                 status.reserved,
             ),
             ("process_threads", "Threads", None, status.threads),
             (
                 "process_open_fds",
-                "Descriptors that are open",
+                "Open file descriptors",
                 None,
                 open_descriptors(),
             ),
             (
                 "process_max_fds",
-                "Descriptors that may be open",
+                "Maximum number of open file descriptors",
                 None,
                 most_descriptors(&told("/proc/self/limits")),
             ),
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_tells_of_itself_under_the_names_that_everybody_has() {
+    fn the_process_tells_of_itself_under_the_usual_names() {
         let mut all = Registry::default();
         all.register_collector(Box::new(Process::begins()));
         let mut text = String::new();

@@ -60,23 +60,23 @@ impl QueueMetrics {
     pub(super) fn register(&self, plain: &mut Registry, own: &mut Registry) {
         plain.register(
             "workqueue_adds",
-            "Owners that were put into the queue; who waits there already is not put into it again",
+            "Owners added to the queue; an owner that is already queued is not added again",
             self.adds.clone(),
         );
         plain.register(
             "workqueue_retries",
-            "Owners that were put into the queue again because something failed",
+            "Owners added to the queue again after a failure",
             self.retries.clone(),
         );
         plain.register_with_unit(
             "workqueue_queue_duration",
-            "Time from the moment at which an owner was due until it was taken out of the queue",
+            "Time from when an owner was due until it was taken from the queue",
             Unit::Seconds,
             self.waited.clone(),
         );
         plain.register_with_unit(
             "workqueue_work_duration",
-            "Time to plan an owner and to write what its plan says",
+            "Time to plan an owner and to apply its plan",
             Unit::Seconds,
             self.worked.clone(),
         );
@@ -144,13 +144,13 @@ impl Collector for Ages {
             ("workqueue_depth", "Owners that are due and wait", None, due),
             (
                 "workqueue_unfinished_work",
-                "Time for which owners are being seen to, all together",
+                "Total time of the reconciliations in progress",
                 seconds,
                 ages().sum::<Duration>().as_secs_f64(),
             ),
             (
                 "workqueue_longest_running_processor",
-                "Time for which the first of them is",
+                "Time of the longest reconciliation in progress",
                 seconds,
                 ages().max().unwrap_or_default().as_secs_f64(),
             ),
@@ -173,7 +173,7 @@ impl Collector for Oldest {
         let age = oldest.map(|since| Instant::now().saturating_duration_since(since));
         let metric = encoder.encode_descriptor(
             "workqueue_oldest",
-            "For how long the owner has waited that is due longest",
+            "Waiting time of the owner that has been due longest",
             Some(&Unit::Seconds),
             MetricType::Gauge,
         )?;

@@ -42,19 +42,19 @@ impl StalenessMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register_with_unit(
             "watch_silence",
-            "Time since the watch of a kind was last heard of: an event, a page of a list or a bookmark",
+            "Time since the last data of the watch of a kind: an event, a page of a list or a bookmark",
             Unit::Seconds,
             self.silence.clone(),
         );
         all.register_with_unit(
             "facts_age",
-            "The longest silence of any kind: what is decided rests on facts that are at most so old",
+            "Maximum time since the last data of any watch: decisions use data of at most this age",
             Unit::Seconds,
             self.oldest.clone(),
         );
         all.register(
             "missing_kinds",
-            "Kinds of Open Cluster Management that the hub does not serve: everything waits for them",
+            "Required kinds of Open Cluster Management that the hub does not serve; nothing is reconciled",
             self.missing.clone(),
         );
     }
@@ -114,7 +114,7 @@ mod tests {
     use prometheus_client::encoding::text::encode;
 
     #[tokio::test(start_paused = true)]
-    async fn the_silence_of_each_kind_and_the_longest_are_told() {
+    async fn the_silence_of_each_kind_and_the_longest_are_reported() {
         let watches = StalenessMetrics::default();
         watches.heard("AddOn");
         tokio::time::advance(Duration::from_secs(40)).await;

@@ -100,7 +100,7 @@ mod tests {
     const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 
     #[test]
-    fn headers_are_read_and_whatever_is_none_is_nobodys() {
+    fn headers_are_read_and_invalid_ones_are_ignored() {
         let parent = Parent::parse(&format!("00-{TRACE}-b7ad6b7169203331-01"));
         let parent = parent.expect("a parent");
         assert_eq!(format!("{:032x}", parent.trace), TRACE);

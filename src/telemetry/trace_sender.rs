@@ -40,9 +40,7 @@ pub enum TraceError {
     #[error("cannot set up TLS for the collector")]
     SetUpTls(#[source] rustls::Error),
     /// No certificate authority that this machine trusts can be read.
-    #[error(
-        "no authority of this machine can be read: name a file of them in SSL_CERT_FILE, or send to http://"
-    )]
+    #[error("cannot read the CA certificates of this machine: set SSL_CERT_FILE, or use http://")]
     NoAuthority,
 }
 
@@ -90,7 +88,7 @@ impl Sending {
         let client = client(&to)?;
         let (tracer, waiting) = Tracer::new(ratio, traces.spans.clone());
         let stop = CancellationToken::new();
-        info!(collector = %to.0, "traces are sent");
+        info!(collector = %to.0, "sending traces");
         let post = Post {
             client,
             to,
@@ -196,7 +194,7 @@ impl Post {
             (Some(why), false) => {
                 warn!(why, collector = %self.to.0, "cannot export spans to the trace collector");
             }
-            (None, true) => info!(collector = %self.to.0, "the collector takes spans again"),
+            (None, true) => info!(collector = %self.to.0, "the trace collector accepts spans again"),
             (Some(_), true) | (None, false) => {}
         }
         self.is_refused = outcome == SpanEnd::Failed;

@@ -1,6 +1,6 @@
 //! Traces: what a span says, and the queue to the task that sends them.
 //!
-//! Decides that nothing waits for a collector: a span that finds no room is dropped and counted. A span has words of small sets
+//! Decides that nothing waits for a collector: a span for which the queue is full is dropped and counted. A span has words of small sets
 //! and ids of rules, never the name of an object, a user or a cluster, and never anything of a body.
 
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use super::trace_wire::SpanKind;
 use super::words::words;
 
 /// So many spans wait to be sent.
-const ROOM: usize = 2048;
+const QUEUE_CAPACITY: usize = 2048;
 
 /// What a span says of what was done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) struct Span {
 pub enum SpanEnd {
     /// A collector has it.
     Sent,
-    /// There was no room for it.
+    /// The queue was full.
     Dropped,
     /// The collector did not take it, or not in time.
     Failed,
@@ -91,7 +91,7 @@ impl TraceMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "trace_spans",
-            "Spans by what became of them, where traces are asked for",
+            "Spans by result, if tracing is enabled",
             self.spans.0.clone(),
         );
     }
@@ -101,12 +101,12 @@ impl TraceMetrics {
         self.tracer.get_or_init(|| tracer);
     }
 
-    /// Returns where spans are made, if they are asked for.
+    /// Returns where spans are created, if tracing is enabled.
     pub fn tracer(&self) -> Option<&Tracer> {
         self.tracer.get()
     }
 
-    /// Begins a span, if spans are asked for and this one is kept.
+    /// Begins a span, if tracing is enabled and this one is sampled.
     pub fn open(&self, parent: impl FnOnce() -> Option<Parent>) -> Option<Open> {
         self.tracer()?.open(parent())
     }
@@ -131,7 +131,7 @@ pub struct Tracer {
 impl Tracer {
     /// Returns a tracer, and what waits to be sent.
     pub(super) fn new(ratio: Ratio, counts: SpanCounts) -> (Self, mpsc::Receiver<Span>) {
-        let (queue, waiting) = mpsc::channel(ROOM);
+        let (queue, waiting) = mpsc::channel(QUEUE_CAPACITY);
         let tracer = Self { queue, ratio, counts };
         (tracer, waiting)
     }
@@ -185,15 +185,15 @@ mod tests {
     use crate::telemetry::trace_wire::export;
 
     #[test]
-    fn a_full_queue_drops_and_counts_and_holds_up_nobody() {
+    fn a_full_queue_drops_and_counts_and_blocks_no_caller() {
         let metrics = TraceMetrics::default();
         let ratio = Ratio::parse("1").expect("a ratio");
         let (tracer, waiting) = Tracer::new(ratio, metrics.spans.clone());
-        for _ in 0..ROOM + 3 {
+        for _ in 0..QUEUE_CAPACITY + 3 {
             let open = tracer.open(None).expect("it is kept");
             tracer.done(open, "plan", Vec::new());
         }
-        assert_eq!(waiting.len(), ROOM);
+        assert_eq!(waiting.len(), QUEUE_CAPACITY);
         let mut all = Registry::default();
         metrics.register(&mut all);
         let mut text = String::new();

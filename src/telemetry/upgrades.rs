@@ -41,14 +41,10 @@ pub struct UpgradeMetrics {
 
 impl UpgradeMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
-        all.register(
-            "upgrades",
-            "Upgrades of clusters, by how far they are",
-            self.upgrades.clone(),
-        );
+        all.register("upgrades", "Cluster upgrades, by progress", self.upgrades.clone());
         all.register(
             "upgrade_clusters",
-            "Clusters of all upgrades, by how far they are; a cluster counts once in each upgrade",
+            "Clusters of all upgrades, by progress; a cluster counts once per upgrade",
             self.clusters.clone(),
         );
     }

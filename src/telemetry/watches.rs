@@ -20,7 +20,7 @@ pub enum Shown {
     Listed,
     /// An object that is new or has changed.
     Applied,
-    /// An object that is gone.
+    /// A deleted object.
     Deleted,
 }
 
@@ -33,7 +33,7 @@ words!(Shown {
 /// Why a watch begins again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Restart {
-    /// The hub no longer knows what happened since the last event (410): everything is listed again.
+    /// The hub no longer has the events since the last one (410): everything is listed again.
     Expired,
     /// The connection, or the hub, failed.
     Interrupted,
@@ -82,19 +82,15 @@ impl Default for WatchMetrics {
 
 impl WatchMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
-        all.register(
-            "watch_events",
-            "Objects that watches have shown",
-            self.events.clone(),
-        );
+        all.register("watch_events", "Objects received by watches", self.events.clone());
         all.register(
             "watch_restarts",
-            "Watches that had to begin again, by why",
+            "Restarts of watches, by reason",
             self.restarts.clone(),
         );
         all.register_with_unit(
             "watch_lag",
-            "Time from the hub's answer to the own writes for an owner until the watches had shown them all",
+            "Time from the response to the writes for an owner until the watches return all of them",
             Unit::Seconds,
             self.lag.clone(),
         );
@@ -131,7 +127,7 @@ impl WebhookMetrics {
     pub(super) fn register(&self, all: &mut Registry) {
         all.register(
             "webhook_faults",
-            "Webhooks that are not registered as they should be, and mutating ones of others that are asked about add-ons",
+            "Webhooks that are not registered as expected, and mutating webhooks of other programs that receive add-ons",
             self.faults.clone(),
         );
     }

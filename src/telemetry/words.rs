@@ -1,7 +1,7 @@
 //! Words of labels: small, fixed, in lower case, with underscores.
 //!
-//! Decides how a variant becomes the value of a label. What an API writes (kinds, phases of a status, Leases' holders) is told as the
-//! API writes it, and is no business of this file.
+//! Decides how a variant becomes the value of a label. What an API writes (kinds, phases of a status, Leases' holders) is reported as the
+//! API writes it, and is not defined here.
 
 /// Gives every variant its word, for labels, and lists them all.
 macro_rules! words {

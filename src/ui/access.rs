@@ -20,7 +20,7 @@ use super::visibility::{Answers, Grants, Question};
 
 /// How long an answer is believed.
 const BELIEVED: Duration = Duration::from_secs(30);
-/// How many people are remembered; the one whose memory ends first makes room.
+/// How many people are remembered; the one that expires first is evicted.
 const MOST_PEOPLE: usize = 256;
 /// How many answers about one person are remembered.
 const MOST_ANSWERS: usize = 4096;
@@ -30,16 +30,16 @@ const AT_ONCE: usize = 8;
 /// The hash of a token.
 type Mark = [u8; 32];
 
-/// Who looks at the page: a user whom the hub knows, or any visitor where the hub does not authenticate.
+/// The user of the page: an authenticated user, or any visitor if the hub does not authenticate.
 #[derive(Clone, Debug)]
 pub(super) enum Person {
     /// Any visitor: the hub does not authenticate.
-    Anybody,
-    /// A user, by a token that the hub knows.
+    Anonymous,
+    /// A user, by a token that the hub accepts.
     Known(Mark, Arc<UserInfo>),
 }
 
-/// Asks the hub, and remembers for a while what it said.
+/// Sends reviews to the hub, and caches the results for a while.
 pub(super) struct Access {
     client: Client,
     known: Mutex<BTreeMap<Mark, Memory>>,
@@ -56,21 +56,21 @@ struct Memory {
 /// Whose a token is.
 #[derive(Clone, Debug)]
 enum Owner {
-    Nobody,
-    Somebody(Arc<UserInfo>),
+    Rejected,
+    User(Arc<UserInfo>),
 }
 
 impl Owner {
     fn person(self, mark: Mark) -> Option<Person> {
         match self {
-            Self::Nobody => None,
-            Self::Somebody(user) => Some(Person::Known(mark, user)),
+            Self::Rejected => None,
+            Self::User(user) => Some(Person::Known(mark, user)),
         }
     }
 }
 
 impl Access {
-    /// Asks with a client that may post reviews.
+    /// Uses a client that may create reviews.
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
@@ -79,7 +79,7 @@ impl Access {
         }
     }
 
-    /// Returns whose token it is; `None` when the hub does not know it.
+    /// Returns the user of the token; `None` if the hub does not accept it.
     pub(super) async fn person(&self, token: &Token) -> Result<Option<Person>, Unanswered> {
         let mark: Mark = Sha256::digest(token.text()).into();
         if let Some(owner) = self.remembered(&mark) {
@@ -87,7 +87,7 @@ impl Access {
         }
         let _place = self.questions.acquire().await;
         let user = read_person(&self.client, token.text()).await?;
-        let owner = user.map_or(Owner::Nobody, |user| Owner::Somebody(Arc::new(user)));
+        let owner = user.map_or(Owner::Rejected, |user| Owner::User(Arc::new(user)));
         let memory = Memory {
             until: Instant::now() + BELIEVED,
             owner: owner.clone(),
@@ -97,7 +97,7 @@ impl Access {
         Ok(owner.person(mark))
     }
 
-    /// Asks what is not remembered yet, and adds what the hub grants.
+    /// Requests what is not cached yet, and adds what the hub grants.
     pub(super) async fn ask(
         &self,
         person: &Person,
@@ -123,7 +123,7 @@ impl Access {
         Ok(())
     }
 
-    /// Returns what is remembered of a token: whose it is, or that the hub does not know it.
+    /// Returns the cached result for a token: its user, or that the hub does not accept it.
     fn remembered(&self, mark: &Mark) -> Option<Owner> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = known.get(mark).filter(|memory| memory.until > Instant::now());

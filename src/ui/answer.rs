@@ -58,7 +58,7 @@ pub(super) fn answer(status: StatusCode, kind: &'static str, body: Body) -> Resp
     response
 }
 
-/// Returns what was asked for.
+/// Returns the requested content.
 pub(super) fn found(value: &Value) -> Response<Body> {
     answer(StatusCode::OK, JSON, Body::from(value.to_string()))
 }
@@ -76,7 +76,7 @@ pub(super) fn refused(status: StatusCode, why: &str) -> Response<Body> {
 /// What is smaller fits into a packet anyway.
 const WORTH: u64 = 1_400;
 
-/// Tells whether a client reads gzip.
+/// Returns whether a client reads gzip.
 pub(super) fn reads_gzip(headers: &HeaderMap) -> bool {
     let all = headers.get_all(header::ACCEPT_ENCODING).into_iter();
     let words = all.filter_map(|value| value.to_str().ok());

@@ -8,9 +8,9 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, Uri, header};
 
-/// Why a request is not answered.
+/// Why a request is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stranger {
+pub(super) enum Foreign {
     /// It names no host, or several.
     NoHost,
     /// It is for a host of another name.
@@ -19,30 +19,30 @@ pub(super) enum Stranger {
     OtherSite,
 }
 
-impl Stranger {
-    /// Returns what its sender is told.
+impl Foreign {
+    /// Returns the error for the client.
     pub(super) const fn told(self) -> &'static str {
         match self {
-            Self::NoHost => "the request does not say for which host it is",
+            Self::NoHost => "the request has no host",
             Self::OtherHost => {
                 "the page is not served under this name; use its address, localhost, or a name given with --ui-host"
             }
-            Self::OtherSite => "the page answers itself only, not other sites",
+            Self::OtherSite => "requests from other sites are not allowed",
         }
     }
 }
 
-/// Tells why a request is not answered, if it is not.
-pub(super) fn stranger(headers: &HeaderMap, uri: &Uri, hosts: &BTreeSet<String>) -> Option<Stranger> {
+/// Returns why a request is rejected, if it is.
+pub(super) fn foreign(headers: &HeaderMap, uri: &Uri, hosts: &BTreeSet<String>) -> Option<Foreign> {
     let mut named = headers.get_all(header::HOST).iter();
     let (host, more) = (named.next(), named.next());
     let host = host.and_then(|host| host.to_str().ok());
     let Some(host) = host.filter(|_| more.is_none()) else {
-        return Some(Stranger::NoHost);
+        return Some(Foreign::NoHost);
     };
     let is_absolute_elsewhere = uri.authority().is_some_and(|uri| uri.as_str() != host);
     if is_absolute_elsewhere || !is_ours(host, hosts) {
-        return Some(Stranger::OtherHost);
+        return Some(Foreign::OtherHost);
     }
     let origin = headers.get(header::ORIGIN).map(|origin| origin.to_str());
     let is_own = |origin: &str| {
@@ -52,7 +52,7 @@ pub(super) fn stranger(headers: &HeaderMap, uri: &Uri, hosts: &BTreeSet<String>)
         rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
     };
     if origin.is_some_and(|origin| !origin.is_ok_and(is_own)) {
-        return Some(Stranger::OtherSite);
+        return Some(Foreign::OtherSite);
     }
     // A link from elsewhere may open the page; nothing else of it is for other sites.
     let site = headers
@@ -63,7 +63,7 @@ pub(super) fn stranger(headers: &HeaderMap, uri: &Uri, hosts: &BTreeSet<String>)
         .is_some_and(|mode| mode == "navigate")
         && uri.path() == "/";
     let is_same = matches!(site, None | Some(b"same-origin" | b"none")) || is_visit;
-    (!is_same).then_some(Stranger::OtherSite)
+    (!is_same).then_some(Foreign::OtherSite)
 }
 
 /// An address of numbers, this machine, or a name that was given.
@@ -83,13 +83,13 @@ fn is_ours(host: &str, hosts: &BTreeSet<String>) -> bool {
 mod tests {
     use super::*;
 
-    fn asked(lines: &[(&'static str, &'static str)], uri: &str) -> Option<Stranger> {
+    fn asked(lines: &[(&'static str, &'static str)], uri: &str) -> Option<Foreign> {
         let mut headers = HeaderMap::new();
         for (name, value) in lines {
             headers.append(*name, value.parse().expect("a value"));
         }
         let hosts = BTreeSet::from(["hub.example".to_owned()]);
-        stranger(&headers, &uri.parse().expect("a path"), &hosts)
+        foreign(&headers, &uri.parse().expect("a path"), &hosts)
     }
 
     #[test]
@@ -111,13 +111,13 @@ mod tests {
             "",
             "hub.example.",
         ] {
-            assert_eq!(asked(&[("host", host)], "/"), Some(Stranger::OtherHost), "{host}");
+            assert_eq!(asked(&[("host", host)], "/"), Some(Foreign::OtherHost), "{host}");
         }
-        assert_eq!(asked(&[], "/"), Some(Stranger::NoHost));
+        assert_eq!(asked(&[], "/"), Some(Foreign::NoHost));
         let two = [("host", "127.0.0.1"), ("host", "localhost")];
-        assert_eq!(asked(&two, "/"), Some(Stranger::NoHost));
+        assert_eq!(asked(&two, "/"), Some(Foreign::NoHost));
         let other = asked(&[("host", "127.0.0.1:1")], "http://evil.example/");
-        assert_eq!(other, Some(Stranger::OtherHost));
+        assert_eq!(other, Some(Foreign::OtherHost));
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         for other in ["http://127.0.0.1:9000", "https://evil.example", "null"] {
             assert_eq!(
                 asked(&[host, ("origin", other)], "/"),
-                Some(Stranger::OtherSite),
+                Some(Foreign::OtherSite),
                 "{other}"
             );
         }
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(asked(&[host, cross, visit], "/"), None);
         assert_eq!(
             asked(&[host, cross, visit], "/api/rollouts"),
-            Some(Stranger::OtherSite)
+            Some(Foreign::OtherSite)
         );
-        assert_eq!(asked(&[host, cross], "/"), Some(Stranger::OtherSite));
+        assert_eq!(asked(&[host, cross], "/"), Some(Foreign::OtherSite));
     }
 }

@@ -1,7 +1,7 @@
 //! The page's own listener: an address, and connections to it.
 //!
 //! Decides how many there are, how long they may take, and whose place a further one gets: connections that have shown no token
-//! give up theirs first, and no stream of a person whom the hub knows does. Shares no thread, socket or limit with the gate.
+//! give up theirs first, and no stream of an authenticated user does. Shares no thread, socket or limit with the gate.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -39,8 +39,8 @@ const BUFFER: usize = 32 << 10;
 #[derive(Clone)]
 pub enum Visitors {
     /// Every visitor who reaches it: the hub does not authenticate, either.
-    Anybody,
-    /// Whom the hub knows by a token; it is asked with this client.
+    All,
+    /// Users authenticate with a token of the hub, which is read with this client.
     Known(Client),
 }
 
@@ -54,7 +54,7 @@ pub struct PageOptions {
     pub tls: Option<Arc<rustls::ServerConfig>>,
     /// What is shown.
     pub sources: Sources,
-    /// What is read when it is asked for.
+    /// What is read on request.
     pub asks: Arc<dyn Ask>,
     /// Who may look.
     pub visitors: Visitors,
@@ -75,7 +75,7 @@ impl Page {
         let scheme = if options.tls.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{}/", listener.local_addr()?);
         let access = match options.visitors {
-            Visitors::Anybody => None,
+            Visitors::All => None,
             Visitors::Known(client) => Some(Access::new(client)),
         };
         let hosts = options
@@ -86,7 +86,7 @@ impl Page {
         let state = Arc::new(PageState::new(options.sources, options.asks, access, hosts));
         let (stop, connections) = (state.stop.clone(), TaskTracker::new());
         let tls = options.tls.map(TlsAcceptor::from);
-        info!(%url, "the page is served");
+        info!(%url, "serving the web page");
         connections.spawn(accept(listener, tls, state, connections.clone()));
         Ok(Self {
             url,
@@ -118,7 +118,7 @@ impl Drop for Page {
 impl std::fmt::Debug for Visitors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
-            Self::Anybody => "Anybody",
+            Self::All => "All",
             Self::Known(_) => "Known",
         })
     }
@@ -147,7 +147,7 @@ async fn accept(
         let (tcp, from) = match accepted {
             Ok(accepted) => accepted,
             Err(error) => {
-                warn!(%error, "cannot accept a connection for the page");
+                warn!(%error, "cannot accept a connection of the web page");
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -160,7 +160,7 @@ async fn accept(
             let connection = &place.connection;
             tokio::select! {
                 () = connect(tcp, tls, &state, connection) => {}
-                () = connection.leave.cancelled() => debug!("a connection of the page made room"),
+                () = connection.leave.cancelled() => debug!("connection of the web page closed for a new one"),
             }
         });
     }
@@ -177,8 +177,8 @@ async fn connect(
     };
     match tokio::time::timeout(PATIENCE, tls.accept(tcp)).await {
         Ok(Ok(stream)) => serve(stream, state, connection).await,
-        Ok(Err(error)) => debug!(%error, "TLS handshake of the page failed"),
-        Err(_) => debug!("TLS handshake of the page timed out"),
+        Ok(Err(error)) => debug!(%error, "TLS handshake of the web page failed"),
+        Err(_) => debug!("TLS handshake of the web page timed out"),
     }
 }
 
@@ -209,7 +209,7 @@ async fn serve(
     tokio::select! {
         ended = connection.as_mut() => {
             if let Err(error) = ended {
-                debug!(%error, "a connection of the page ended early");
+                debug!(%error, "a connection of the web page ended early");
             }
             return;
         }

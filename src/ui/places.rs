@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 #[derive(Debug)]
 pub(super) struct Connection {
     from: IpAddr,
-    /// Whether a person whom the hub knows has been answered.
+    /// Whether an authenticated user has received a response.
     is_known: AtomicBool,
     /// Whether the last answer goes on.
     streams: AtomicBool,
@@ -24,7 +24,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Notes an answer to a person whom the hub knows.
+    /// Notes a response to an authenticated user.
     pub(super) fn answered(&self, is_stream: bool) {
         self.is_known.store(true, Ordering::Relaxed);
         self.streams.store(is_stream, Ordering::Relaxed);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_without_a_token_make_room_and_those_of_a_crowd_first() {
+    fn connections_without_a_token_are_closed_and_those_of_a_crowd_first() {
         let places = Places::new(4);
         let take = |last| places.take(address(last)).expect("a place");
         let gone = |place: &Place| place.connection.leave.is_cancelled();

@@ -15,10 +15,10 @@ const ACCESS: &str = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
 
 /// The hub gives no answer.
 #[derive(Debug, thiserror::Error)]
-#[error("the hub does not say who may see what")]
+#[error("the hub does not answer reviews of tokens or permissions")]
 pub(super) struct Unanswered(#[source] Box<dyn std::error::Error + Send + Sync>);
 
-/// Returns whose token it is; `None` when the hub does not know it.
+/// Returns the user of the token; `None` if the hub does not accept it.
 pub(super) async fn read_person(client: &Client, token: &str) -> Result<Option<UserInfo>, Unanswered> {
     let review = TokenReview {
         spec: TokenReviewSpec {

@@ -4,7 +4,7 @@
 
 use insight::cockpit::Target;
 
-/// What is asked for.
+/// The requested page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Route {
     /// A file of the page, by its name.

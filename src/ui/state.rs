@@ -19,7 +19,7 @@ use tracing::warn;
 use super::access::{Access, Person};
 use super::answer::{answer, found, packed, reads_gzip, refused};
 use super::assets;
-use super::guard::stranger;
+use super::guard::foreign;
 use super::reviews::Unanswered;
 use super::route::{Route, route};
 use super::viewers::{Followers, Interest};
@@ -41,7 +41,7 @@ const READING: Duration = Duration::from_secs(30);
 pub struct Token(String);
 
 impl Token {
-    /// Returns the text that the hub knows.
+    /// Returns the name that the hub uses.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -53,7 +53,7 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// What is read from the hub when it is asked for, as the person who asks; without a token as this program.
+/// What is read from the hub on request, as the requesting user; without a token as this program.
 pub trait Ask: Send + Sync {
     /// Returns why a cluster is where it is.
     fn why(
@@ -77,7 +77,7 @@ pub struct Sources {
     pub interest: Interest,
 }
 
-/// An answer to a person whom the hub knows, or to any visitor where the hub does not authenticate.
+/// A response to an authenticated user, or to any visitor if the hub does not authenticate.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Known;
 
@@ -119,14 +119,14 @@ impl PageState {
     }
 
     async fn answered(self: &Arc<Self>, request: Parts) -> Response<Body> {
-        if let Some(stranger) = stranger(&request.headers, &request.uri, &self.hosts) {
-            return refused(StatusCode::FORBIDDEN, stranger.told());
+        if let Some(foreign) = foreign(&request.headers, &request.uri, &self.hosts) {
+            return refused(StatusCode::FORBIDDEN, foreign.told());
         }
         let Some(route) = route(request.uri.path()) else {
             return refused(StatusCode::NOT_FOUND, "there is no such page");
         };
         if !matches!(request.method, Method::GET | Method::HEAD) {
-            return refused(StatusCode::METHOD_NOT_ALLOWED, "the page only reads");
+            return refused(StatusCode::METHOD_NOT_ALLOWED, "the page is read-only");
         }
         if let Route::Asset(name) = route {
             return assets::find(name).map_or_else(
@@ -141,7 +141,7 @@ impl PageState {
                 told.extensions_mut().insert(Known);
                 told
             }
-            Ok(None) => refused(StatusCode::UNAUTHORIZED, "the hub does not know this token"),
+            Ok(None) => refused(StatusCode::UNAUTHORIZED, "the hub does not accept this token"),
             Err(unanswered) => unsaid(&unanswered),
         }
     }
@@ -149,7 +149,7 @@ impl PageState {
     /// Returns who asks.
     pub(super) async fn person(&self, token: Option<&Token>) -> Result<Option<Person>, Unanswered> {
         match (&self.access, token) {
-            (None, _) => Ok(Some(Person::Anybody)),
+            (None, _) => Ok(Some(Person::Anonymous)),
             (Some(_), None) => Ok(None),
             (Some(access), Some(token)) => access.person(token).await,
         }
@@ -184,7 +184,7 @@ impl PageState {
         })
     }
 
-    /// Asks the hub what a person may see of these rollouts.
+    /// Reads from the hub what a user may see of these rollouts.
     pub(super) async fn grants(&self, person: &Person, pictures: &Pictures) -> Result<Grants, Unanswered> {
         let mut grants = Grants::default();
         match &self.access {
@@ -200,7 +200,7 @@ impl PageState {
         Ok(grants)
     }
 
-    /// Asks the hub what a person may see of the clusters of one rollout, too.
+    /// Reads from the hub what a user may see of the clusters of one rollout, too.
     pub(super) async fn grants_within(
         &self,
         person: &Person,
@@ -268,7 +268,7 @@ impl PageState {
     async fn read(&self, reading: BoxFuture<'static, Result<Value, String>>) -> Result<Value, Refusal> {
         let busy = |why: &str| Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
         let Ok(_place) = self.readings.try_acquire() else {
-            return Err(busy("others read the hub right now; ask again in a moment"));
+            return Err(busy("too many requests at the same time; try again later"));
         };
         let Ok(read) = tokio::time::timeout(READING, reading).await else {
             return Err(busy("reading the hub took too long"));
@@ -330,7 +330,7 @@ fn unsaid(unanswered: &Unanswered) -> Response<Body> {
     );
     refused(
         StatusCode::SERVICE_UNAVAILABLE,
-        "the hub does not say who you are or what you may see",
+        "the hub does not answer reviews of tokens or permissions",
     )
 }
 

@@ -21,7 +21,7 @@ use insight::cockpit::{ClusterView, Picture, Pictures, Target};
 
 /// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// How long a page hears nothing at most.
+/// Maximum time without data to a page.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How long one stream goes on.
 const LONGEST: Duration = Duration::from_mins(10);
@@ -46,11 +46,14 @@ impl PageState {
         target: Option<Target>,
     ) -> Response<Body> {
         let name = match person {
-            Person::Anybody => None,
+            Person::Anonymous => None,
             Person::Known(_, user) => Some(user.username.clone().unwrap_or_default()),
         };
         let Some(place) = self.followers.take(name) else {
-            return refused(StatusCode::SERVICE_UNAVAILABLE, "too many pages follow this hub");
+            return refused(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many open pages for this hub",
+            );
         };
         let (told, mut heard) = mpsc::channel::<Bytes>(1);
         let state = Arc::clone(self);
@@ -215,7 +218,7 @@ mod delta_tests {
     use insight::cockpit::ClusterState;
 
     #[test]
-    fn only_clusters_that_say_anything_else_are_told() {
+    fn only_clusters_that_say_anything_else_are_reported() {
         let had = picture("hello", &["a", "b", "c"]);
         assert_eq!(change(&had, &had.clone()), None);
         let mut moved = had.clone();

@@ -82,7 +82,7 @@ impl Interest {
         }
     }
 
-    /// Tells whether a page has asked lately.
+    /// Returns whether a page has sent a request recently.
     pub fn holds(&self, now: Instant) -> bool {
         let last = *self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
         last.is_some_and(|last| now.saturating_duration_since(last) < LINGERS)

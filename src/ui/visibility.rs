@@ -85,7 +85,7 @@ impl Grants {
         self.all_clusters(target) || self.holds(&of_cluster(target, cluster))
     }
 
-    /// Tells whether an object may be seen.
+    /// Returns whether an object may be seen.
     pub(super) fn object(&self, kind: Kind, namespace: &str) -> bool {
         self.holds(&Question::all(kind)) || self.holds(&Question::within(kind, namespace))
     }
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_list_nothing_sees_nothing_and_is_told_so() {
+    fn a_user_without_permissions_sees_nothing_and_the_missing_permissions() {
         let pictures = [Arc::new(picture("hello", &["a", "b"]))];
         let list = list(&pictures, &Grants::default());
         assert_eq!(list["items"], json!([]));
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_see_one_cluster_sees_it_and_no_word_of_the_others() {
+    fn a_user_of_one_cluster_sees_it_and_no_text_about_the_others() {
         let pictures = [Arc::new(picture("hello", &["a", "b"]))];
         let grants = granted(&[Question::all(Kind::AddOn)]);
         let asked = cluster_questions(&pictures[0], &grants);
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_may_see_everything_gets_the_picture_itself() {
+    fn a_user_with_all_permissions_gets_the_picture_itself() {
         let pictures = [Arc::new(picture("hello", &["a"]))];
         let everything = Grants {
             everything: true,

@@ -100,7 +100,7 @@ fn fails_if_no_hub_answers(kubeconfig: &Path) {
         let refused = definitions(kubeconfig, &[command]);
         assert_eq!(refused.code, Some(1), "{}", refused.stdout);
         for word in [
-            "spec.conversion: nobody can tell",
+            "spec.conversion: it is not known",
             "v1beta1",
             "docs/ocm/v1beta1.md",
         ] {
@@ -194,7 +194,7 @@ async fn a_conversion_that_loses_fields_is_found_out_before_and_after_they_are_a
         author.converts_with(&lossy.url, authority.ca_pem());
         let refused = definitions(&kubeconfig, &["apply"]);
         assert_eq!(refused.code, Some(1), "{}", refused.stdout);
-        let told = format!("spec.conversion: {}/convert loses what", lossy.url);
+        let told = format!("spec.conversion: {}/convert loses the fields", lossy.url);
         assert_eq!(refused.stdout.matches(&told).count(), 2, "{}", refused.stdout);
 
         author.converts_with(&gate.url, authority.ca_pem());
@@ -303,7 +303,11 @@ async fn hubs_that_drop_fields_and_hubs_without_crds_are_reported() {
     tokio::task::block_in_place(|| {
         let refused = definitions(&kubeconfig, &["apply"]);
         assert_eq!(refused.code, Some(1), "{}", refused.stdout);
-        assert!(refused.stdout.contains("nobody converts"), "{}", refused.stdout);
+        assert!(
+            refused.stdout.contains("no webhook converts"),
+            "{}",
+            refused.stdout
+        );
     });
     hub.shutdown().await;
 

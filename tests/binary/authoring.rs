@@ -77,7 +77,7 @@ fn what_new_writes_passes_lint_and_test_at_once_and_is_never_overwritten() {
         &["policy", "new", "owned-0", "--dir", "rules/mine"],
     );
     assert_eq!(again.code, Some(2), "{}", again.stdout);
-    assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+    assert!(again.stderr.contains("already exists"), "{}", again.stderr);
     assert_eq!(std::fs::read_to_string(&policy).expect("readable"), "mine");
     assert!(!folder.path().join("rules/mine/owned-0.test.yaml").exists());
     for (args, said) in [
@@ -170,7 +170,7 @@ fn results_of_tests_are_read_by_those_who_read_junit() {
     assert!(odd.is_some(), "{failures:?}");
     for name in [
         "one with a team is accepted",
-        "no case has seen policy/a-policy/owned to hold",
+        "no case causes policy/a-policy/owned to hold",
     ] {
         assert_eq!(failures.get(name), Some(&1), "{failures:?}");
     }

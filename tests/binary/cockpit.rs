@@ -126,14 +126,14 @@ fn a_change_is_watched_paused_promoted_and_waited_for() {
     );
     refused(
         &at(&dev, &["rollout", "promote", "helloworld"]),
-        "no cluster soaks",
+        "no cluster is in its soak time",
     );
 }
 
 fn steers_by_pauses(dev: &Dev) {
     let dry = at(dev, &["rollout", "pause", "helloworld", "--dry-run"]);
     assert!(
-        dry.ok && dry.stdout.contains("would write"),
+        dry.ok && dry.stdout.contains("would set"),
         "{}{}",
         dry.stdout,
         dry.stderr
@@ -288,20 +288,20 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     });
 
     terminal.press("p");
-    terminal.shows("y does it");
+    terminal.shows("y confirms");
     terminal.press("n");
     terminal.shows("nothing was written");
     assert_eq!(annotation(&dev, "tidegate.io/paused"), Value::Null);
     terminal.press("p");
-    terminal.shows("y does it");
+    terminal.shows("y confirms");
     terminal.press("y");
     // The prompt asks whether to pause it: only the response shows what was written.
-    terminal.shows("helloworld: paused; wrote ");
+    terminal.shows("helloworld: paused; set ");
     assert_eq!(annotation(&dev, "tidegate.io/paused"), "*");
-    terminal.shows("pauses all of it");
+    terminal.shows("pauses all placements");
     // What others do is seen.
     dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused-"]);
-    terminal.until("it is not paused", |page| !page.contains("pauses all of it"));
+    terminal.until("it is not paused", |page| !page.contains("pauses all placements"));
 
     terminal.resize((50, 12));
     terminal.press(ESCAPE);

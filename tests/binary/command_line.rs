@@ -74,11 +74,98 @@ fn help_tells_what_it_is_and_how_to_begin() {
     assert_eq!(bare.code, Some(2), "without words it shows its help and fails");
 }
 
+/// Every command with all words before its name.
+fn commands_of(words: &[&str]) -> Vec<Vec<String>> {
+    let help = run(&[words, &["--help"]].concat());
+    assert!(help.ok, "{words:?}: {}", help.stderr);
+    let own = words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let mut found = vec![own.clone()];
+    let list = help.stdout.split_once("Commands:\n").map_or("", |(_, list)| list);
+    for line in list.lines().take_while(|line| line.starts_with("  ")) {
+        let name = line.trim_start().split(' ').next().unwrap_or_default();
+        // Longer descriptions continue below, further to the right.
+        if line.starts_with("   ") || name == "help" {
+            continue;
+        }
+        let words = [&own[..], &[name.to_owned()]].concat();
+        found.extend(commands_of(&words.iter().map(String::as_str).collect::<Vec<_>>()));
+    }
+    found
+}
+
+#[test]
+fn the_help_of_a_command_is_short_and_shared_flags_are_on_one_page() {
+    let commands = commands_of(&[]);
+    assert!(commands.len() > 35, "{commands:?}");
+    for command in commands
+        .iter()
+        .filter(|command| !command.is_empty() && **command != ["serve"])
+    {
+        let words: Vec<&str> = command.iter().map(String::as_str).collect();
+        let help = run(&[&words[..], &["--help"]].concat());
+        let lines = help.stdout.lines().count();
+        assert!(lines <= 40, "{words:?}: {lines} lines");
+        assert!(
+            !help.stdout.contains("--kubeconfig <"),
+            "{words:?}: {}",
+            help.stdout
+        );
+        assert!(
+            help.stdout.contains("tidegate help "),
+            "{words:?}: {}",
+            help.stdout
+        );
+    }
+    let shared = run(&["options"]);
+    for flag in [
+        "--kubeconfig",
+        "--context",
+        "--color",
+        "--settings",
+        "--decision-grace",
+        "--compat",
+    ] {
+        assert!(shared.stdout.contains(flag), "{flag}: {}", shared.stdout);
+    }
+    let why = [
+        "why",
+        "hello",
+        "--kubeconfig",
+        "/nowhere",
+        "--decision-grace",
+        "1m",
+        "--color",
+        "never",
+    ];
+    let accepted = run(&why);
+    assert!(accepted.stderr.contains("/nowhere"), "{}", accepted.stderr);
+    let serve = run(&["serve", "--help"]);
+    assert!(serve.stdout.contains("--kubeconfig <") && serve.stdout.contains("--decision-grace <"));
+}
+
+#[test]
+fn verbs_for_a_whole_rollout_refuse_a_placement() {
+    for verb in ["undo", "retry"] {
+        let tried = run(&["rollout", verb, "hello", "--placement", "default/all"]);
+        assert_eq!(tried.code, Some(2), "{verb}: {}", tried.stderr);
+        assert!(tried.stderr.contains("--placement"), "{verb}: {}", tried.stderr);
+    }
+    let tried = run(&[
+        "rollout",
+        "pause",
+        "hello",
+        "--placement",
+        "default/all",
+        "--kubeconfig",
+        "/nowhere",
+    ]);
+    assert!(tried.stderr.contains("/nowhere"), "{}", tried.stderr);
+}
+
 #[test]
 fn generated_files_are_what_the_binary_prints() {
     for (topic, files) in [
-        ("rules", &["docs/rules/README.md"][..]),
-        ("cli", &["docs/cli.md"]),
+        ("cli", &["docs/cli.md"][..]),
         (
             "webhooks",
             &[

@@ -207,9 +207,9 @@ fn the_webhooks(dev: &Dev) {
     dev.succeed(&["delete", "mutatingwebhookconfiguration", "tidegate-mutate"]);
     fails(dev, ("webhooks/registered", "error"), &[]);
     let text = doctor(dev, &[]).stdout;
-    assert!(text.contains("would have stored a faulty"), "{text}");
+    assert!(text.contains("would have stored an invalid"), "{text}");
     assert!(
-        text.contains("type: tidegate reference webhooks | kubectl apply -f -"),
+        text.contains("run: tidegate reference webhooks | kubectl apply -f -"),
         "{text}"
     );
 }
@@ -378,7 +378,7 @@ async fn rights_with_which_an_account_could_take_over_the_hub_are_found() {
         let (severity, text) = said(&kubeconfig, "rights/separated", &[]);
         assert_eq!(severity, "error", "{text}");
         assert!(
-            text.contains("tidegate-controllers may, and needs not: patch mutatingwebhookconfigurations"),
+            text.contains("tidegate-controllers has permissions that it does not require: patch mutatingwebhookconfigurations"),
             "{text}"
         );
         // The name of the binding is the same, so that an upgrade takes the right away.

@@ -212,8 +212,8 @@ fn the_difference_is_reported(dump: &str, change: &str) {
     );
     let comment = run(&["plan", dump, "--change", change, "-o", "markdown"]);
     for part in [
-        "**helloworld**: 0 installed, 4 moved",
-        "| 1 | at once | move | 4: cluster1",
+        "**helloworld**: 0 installed, 4 updated",
+        "| 1 | at once | update | 4: cluster1",
         "<details><summary>2 changes on clusters",
         "GREETING",
     ] {
@@ -237,7 +237,7 @@ fn plan_names_what_it_cannot_read(dump: &str, broken: &str) {
     }
     std::fs::write(broken, whole.to_string()).expect("writable");
     let planned = run(&["plan", broken]);
-    let named = "AddOnTemplate helloworld cannot be read, and the plan is made without it: ";
+    let named = "AddOnTemplate helloworld cannot be read and is ignored: ";
     assert!(planned.ok && planned.stderr.contains(named), "{}", planned.stderr);
 }
 
@@ -296,7 +296,8 @@ fn plan_tells_the_waves_of_a_change(dump: &str, change: &str) {
     assert!(allowed.stderr.contains("config/not-found"), "{}", allowed.stderr);
     let commented = run(&["plan", dump, "--change", change, "-o", "markdown"]);
     assert!(
-        commented.stdout.contains("### What the gate says") && commented.stdout.contains("config/not-found"),
+        commented.stdout.contains("### Findings of the webhook")
+            && commented.stdout.contains("config/not-found"),
         "{}",
         commented.stdout
     );

@@ -144,7 +144,7 @@ async fn an_expired_certificate_is_reported_and_does_not_affect_the_controllers(
             .stderr(Stdio::piped())
             .spawn()
             .expect("the binary starts");
-        let told = "the serving certificate is not valid: it has ended at 2002-01-01T00:00:00Z";
+        let told = "the serving certificate is not valid: it expired at 2002-01-01T00:00:00Z";
         until("it says why it is not ready", || {
             page(&health, "/readyz") == Some((503, told.to_owned()))
         });

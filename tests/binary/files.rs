@@ -127,7 +127,7 @@ fn folders_with_odd_files_are_read_without_them() {
     let checked = run_soon(folder.path(), &["check", "gitops"]);
     assert_eq!(checked.code, Some(2), "{}{}", checked.stdout, checked.stderr);
     for said in [
-        "a link that leads out of the folder",
+        "a link to a target outside the folder",
         "a FIFO, not a regular file",
         "more than 16 MiB",
         "[rollout/min-success-time]",
@@ -208,7 +208,7 @@ fn a_report_takes_its_place_whole_and_through_no_link() {
     let refused = run_soon(folder.path(), &args);
     assert_eq!(refused.code, Some(2), "{}", refused.stderr);
     assert!(
-        refused.stderr.contains("report.json") && refused.stderr.contains("a link stands there"),
+        refused.stderr.contains("report.json") && refused.stderr.contains("a link exists there"),
         "{}",
         refused.stderr
     );

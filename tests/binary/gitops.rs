@@ -341,7 +341,7 @@ fn a_guarded_add_on_is_deleted_when_the_guard_is_taken_off() {
     dev.until_says("helloworld", "cluster2", "False", "InstallSucceed");
     dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/deletion-guard=true"]);
     let run = dev.kubectl(&["delete", "cma", "helloworld"]);
-    let said = "2 clusters have this add-on, which is guarded by the annotation tidegate.io/deletion-guard";
+    let said = "2 clusters have this add-on, which the annotation tidegate.io/deletion-guard protects";
     assert!(!run.ok && run.stderr.contains(said), "{}", run.stderr);
     assert!(run.stderr.contains("(Forbidden)"), "{}", run.stderr);
     dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/deletion-guard-"]);

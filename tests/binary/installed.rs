@@ -135,9 +135,7 @@ impl Site {
 
     /// An administrator wants an add-on on every cluster.
     fn has_an_addon(&self) {
-        self.typed("for file in manifests/examples/0[1-5]*.yaml; do kubectl apply -f $file || exit; done");
-        // What is of ours in the example is no field of OCM's definitions.
-        self.typed("sed '/# A ManagedClusterAddOn/d; /addonSpec:/d; /installNamespace:/d' manifests/examples/06*.yaml | kubectl apply -f -");
+        self.typed("kubectl apply -f manifests/examples/");
         let decisions = ["placementdecisions", "-n", "open-cluster-management"];
         Reader::of(&self.admin).until("the placement is decided", &decisions, |list| {
             list["items"].as_array().is_some_and(|all| !all.is_empty())

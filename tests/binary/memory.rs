@@ -418,7 +418,7 @@ fn read(path: &Path) -> String {
 async fn stored_objects_stop_neither_the_controllers_nor_a_starting_webhook() {
     // Each is near the bound of values and 40 MB as a tree.
     const LARGE: usize = 24;
-    const WITH_ROOM: usize = 2;
+    const READABLE: usize = 2;
     const BEYOND_THE_BOUND: usize = 2;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (hub, kubeconfig) = defined_hub(folder.path()).await;
@@ -456,7 +456,7 @@ async fn stored_objects_stop_neither_the_controllers_nor_a_starting_webhook() {
             };
             let address = program.url.split_whitespace().find_map(is_page);
             let address = address.expect("an address");
-            let unread = LARGE - WITH_ROOM + BEYOND_THE_BOUND;
+            let unread = LARGE - READABLE + BEYOND_THE_BOUND;
             let line = format!("tidegate_unreadable_objects{{resource=\"addontemplates\"}} {unread}");
             until("objects beyond the limit are counted", || {
                 page(&address, "/metrics").is_some_and(|(_, text)| text.contains(&line))

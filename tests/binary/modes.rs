@@ -123,8 +123,8 @@ async fn a_release_to_ocm_is_previewed_first_and_done_once() {
             hello: ManagedClusterAddOn c1/hello: remove the conditions Ready, Assigned
             hello: ClusterManagementAddOn hello: remove the conditions Ready
             hello: ManagedClusterAddOn c1/hello: remove the annotations tidegate.io/installed-by
-            hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager has it from now on
-            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: left: OCM has not made open-cluster-management:hello:clusterrole:agent yet; run release again when it has
+            hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager manages the add-on from now on
+            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: incomplete: OCM has not created open-cluster-management:hello:clusterrole:agent yet; run release again when it exists
             nothing was written (--dry-run)
         "]],
         );
@@ -136,8 +136,8 @@ async fn a_release_to_ocm_is_previewed_first_and_done_once() {
             hello: ManagedClusterAddOn c1/hello: remove the conditions Ready, Assigned
             hello: ClusterManagementAddOn hello: remove the conditions Ready
             hello: ManagedClusterAddOn c1/hello: remove the annotations tidegate.io/installed-by
-            hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager has it from now on
-            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: left: OCM has not made open-cluster-management:hello:clusterrole:agent yet; run release again when it has
+            hello: ClusterManagementAddOn hello: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager manages the add-on from now on
+            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: incomplete: OCM has not created open-cluster-management:hello:clusterrole:agent yet; run release again when it exists
         "]],
         );
         expect![[r#"
@@ -160,7 +160,7 @@ fn refused_while_one_leads(kubeconfig: &Path) {
         &on(kubeconfig, &["release", "--all"]),
         2,
         &expect![[r#"
-        tidegate: a Tidegate leads (Lease tidegate/leader, held by "tidegate_pod-1_x") and would do it again for "hello": stop it first; where it runs with --manage marked, remove the mark (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and say --manage marked here
+        tidegate: Tidegate is running (Lease tidegate/leader, held by "tidegate_pod-1_x") and would take "hello" over again: stop it first; if it runs with --manage marked, remove the annotation (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and set --manage marked here
     "#]],
     );
     let freed = kubectl(kubeconfig, &["delete", "lease", "leader", "-n", "tidegate"], "");
@@ -175,14 +175,14 @@ fn the_rest_goes_with_ocms_own(kubeconfig: &Path) {
         &on(kubeconfig, &["release", "--addon", "hello"]),
         0,
         &expect![[r"
-            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: delete: OCM's own binding stands beside it
+            hello: RoleBinding c1/open-cluster-management:hello:clusterrole:agent:c1:0: delete: OCM's own binding exists
         "]],
     );
     says(
         &on(kubeconfig, &["release", "--addon", "hello"]),
         0,
         &expect![[r"
-            hello: nothing here is Tidegate's
+            hello: nothing to release
         "]],
     );
     let unknown = on(kubeconfig, &["release", "--addon", "helo"]);
@@ -190,7 +190,7 @@ fn the_rest_goes_with_ocms_own(kubeconfig: &Path) {
         &unknown,
         2,
         &expect![[r#"
-        tidegate: no ClusterManagementAddOn or ManagedClusterAddOn is called "helo"
+        tidegate: there is no ClusterManagementAddOn or ManagedClusterAddOn "helo"
     "#]],
     );
 }
@@ -252,7 +252,7 @@ async fn bindings_of_ocms_account_are_printed_as_copies_that_can_be_applied() {
             &on(&kubeconfig, &["adopt", "--list-bindings"]),
             0,
             &expect![[r"
-                # no binding names that account that the other one lacks
+                # no missing bindings
             "]],
         );
     });
@@ -379,7 +379,7 @@ async fn labels_of_clusters_are_left_to_ocm_where_its_operator_runs_unless_the_f
         ];
         let patched = kubectl(&kubeconfig, &[&words[..], &[&patch.to_string()]].concat(), "");
         assert!(patched.ok, "{}", patched.stderr);
-        let label = "ManagedCluster c1: clusters tell which add-ons they have";
+        let label = "ManagedCluster c1: labels of the cluster list its add-ons";
         let alone = would_write(&kubeconfig, &[]);
         assert!(alone.contains(label), "{alone}");
         let names = json!({"plural": "clustermanagers", "singular": "clustermanager", "kind": "ClusterManager", "listKind": "ClusterManagerList"});

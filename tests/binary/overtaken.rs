@@ -170,7 +170,7 @@ async fn an_add_on_that_changes_while_it_is_handed_back_is_left_for_another_run(
     tokio::task::block_in_place(|| {
         let first = release(&kubeconfig);
         assert_eq!(first.code, Some(1), "{}{}", first.stdout, first.stderr);
-        let left = "hello: ManagedClusterAddOn c1/hello: left: it was changed meanwhile; run release again\n";
+        let left = "hello: ManagedClusterAddOn c1/hello: incomplete: it was changed at the same time; run release again\n";
         assert!(first.stdout.starts_with(left), "{}", first.stdout);
         assert!(
             !first.stdout.contains("lifecycle"),
@@ -179,7 +179,9 @@ async fn an_add_on_that_changes_while_it_is_handed_back_is_left_for_another_run(
         );
         let second = release(&kubeconfig);
         assert!(
-            second.stdout.contains("OCM's add-on manager has it from now on"),
+            second
+                .stdout
+                .contains("OCM's add-on manager manages the add-on from now on"),
             "{}",
             second.stdout
         );

@@ -135,7 +135,7 @@ fn files_that_were_applied_are_no_difference_and_a_changed_one_is() {
         at(&dev, &["plan", "--live", "--change", &changed]),
         run(&["plan", &dump, "--change", &changed]),
     ] {
-        says(&plan, "app: 0 installed, 3 moved, 0 removed");
+        says(&plan, "app: 0 installed, 3 updated, 0 removed");
     }
     for config in &files[..2] {
         let live = at(
@@ -202,7 +202,7 @@ status: {decisions: [{clusterName: cluster1, reason: ""}]}
     let text = written(folder.path(), "text.yaml", "just a text\n");
     let refused = run(&["plan", &text]);
     assert!(
-        refused.code == Some(2) && refused.stderr.contains("no dump of a hub"),
+        refused.code == Some(2) && refused.stderr.contains("not a dump of a hub"),
         "{}",
         refused.stderr
     );

@@ -212,8 +212,7 @@ fn the_hubs_definition_says_which_fields_are_dropped() {
     assert!(!check(&older, false).contains("unknown-field"));
     let live = check(&older, true);
     assert!(
-        live.contains("the hub's definition does not have it")
-            && live.contains("update the hub's definition"),
+        live.contains("the hub's CRD does not have it") && live.contains("update the CRD of the hub"),
         "{live}"
     );
 }

@@ -127,7 +127,7 @@ const READINGS: [(&str, &str); 13] = [
     ("explain configmap.data", "FIELD: data|map[string]string"),
     (
         "describe mca helloworld -n cluster1",
-        "v1alpha1-install-namespace: helloworld|InstallSucceed|Spec Hash:",
+        "v1alpha1-install-namespace: open-cluster-management-agent-addon|InstallSucceed|Spec Hash:",
     ),
     (
         "describe cma helloworld",

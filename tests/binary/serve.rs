@@ -113,7 +113,7 @@ fn flags_of_the_other_half_are_refused() {
         let ended = run(&[&["serve"], &args[..]].concat());
         assert_eq!(ended.code, Some(2), "{}", ended.stderr);
         assert!(
-            ended.stderr.contains(flag) && ended.stderr.contains("leave it out"),
+            ended.stderr.contains(flag) && ended.stderr.contains("remove it"),
             "{}",
             ended.stderr
         );
@@ -280,9 +280,15 @@ fn swapped_files_are_reported_with_their_content_and_all_other_errors() {
     ]);
     assert_eq!(ended.code, Some(2), "{}", ended.stderr);
     let said = [
-        format!("\"{}\" holds a private key and no certificate", path("tls.key")),
-        format!("\"{}\" holds a certificate and no private key", path("tls.crt")),
-        "--certificate and --key are in each other's place".to_owned(),
+        format!(
+            "\"{}\" contains a private key instead of a certificate",
+            path("tls.key")
+        ),
+        format!(
+            "\"{}\" contains a certificate instead of a private key",
+            path("tls.crt")
+        ),
+        "--certificate and --key are swapped".to_owned(),
         path("ca.crt"),
         path("no-kubeconfig"),
         path("no-enforcement"),

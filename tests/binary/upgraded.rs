@@ -61,7 +61,7 @@ pub(crate) fn goes_there_and_back(site: &Site, pods: &mut Pods<'_>, heading: &st
     let newer = definition(site)["spec"].clone();
     assert!(definition(site).pointer(NEW_FIELD).is_some(), "definitions grow");
     assert_eq!(deployed(site), before, "nothing moves on the way there");
-    let back = heading.replacen("With", "Back, with", 1);
+    let back = heading.replacen("With", "Downgrade with", 1);
     pods.run_during(|| {
         for command in commands(PAGE, &back) {
             site.typed(&command);

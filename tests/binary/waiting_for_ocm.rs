@@ -191,7 +191,7 @@ async fn it_waits_for_the_kinds_says_so_once_and_goes_on_without_a_restart() {
         for (program, health) in programs.iter().zip(&healths) {
             until("it is ready", || program.printed().starts_with("READY "));
             assert_eq!(page(health, "/readyz"), Some((200, "ok".to_owned())));
-            until("the log says so", || program.log().contains("have come"));
+            until("the log says so", || program.log().contains("are available"));
             program.tells_once("waiting for them: install it");
         }
         goes_and_comes(&kubeconfig, (&programs, &healths), &definitions.stdout);

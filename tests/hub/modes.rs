@@ -132,7 +132,7 @@ async fn what_is_ocms_is_left_alone_while_its_manager_holds_its_lease() {
     now_held_by(&client, "").await;
     comes(&client, "unmarked").await;
     comes(&client, "ocms").await;
-    assert!(says(&metrics, "nobody"), "{}", metrics.text());
+    assert!(says(&metrics, "none"), "{}", metrics.text());
 
     // It starts again: its objects are no longer written, and at rest nothing is.
     now_held_by(&client, STOCK).await;
@@ -202,7 +202,7 @@ async fn an_expired_lease_excludes_no_replica() {
     let (tide, metrics) = beside(hub.client()).await;
     give(&client, "unmarked", None).await;
     comes(&client, "unmarked").await;
-    assert!(says(&metrics, "nobody"), "{}", metrics.text());
+    assert!(says(&metrics, "none"), "{}", metrics.text());
     tide.shutdown().await;
     hub.shutdown().await;
 }

@@ -370,7 +370,7 @@ async fn neither_account_can_take_over_the_hub() {
 }
 
 #[test]
-fn nothing_is_granted_by_a_star_or_to_everybody() {
+fn nothing_is_granted_by_a_star_or_to_all_users() {
     for file in files() {
         for rule in rules(&file) {
             let lists = [

@@ -162,7 +162,7 @@ async fn every_instance_carries_its_hashes(scene: &Scene) {
     {
         assert_eq!(
             condition(&instance, "Ready"),
-            "Ready True the add-on runs with everything that was asked for"
+            "Ready True the add-on runs with the desired configuration"
         );
         let status = instance.status.clone().unwrap_or_default();
         let work: ManifestWork =

@@ -91,7 +91,7 @@ impl Audited {
             .unwrap_or_default()
     }
 
-    /// Returns how many reports were written or taken away.
+    /// Returns how many reports were written or removed.
     pub(crate) fn writes(&self) -> u64 {
         let text = self.metrics();
         let lines = text

@@ -16,6 +16,8 @@ pub(crate) struct Example {
     pub(crate) facts: Facts,
     pub(crate) written: WrittenFacts,
     pub(crate) answer: String,
+    /// The blocks of YAML that are the request, each with its kind: `object`, `old`, `delete` or `status`.
+    pub(crate) request: Vec<(String, String)>,
 }
 
 /// A page with its examples.
@@ -64,7 +66,11 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
     let mut written = shared.clone();
     let mut old: Option<Value> = None;
     let (mut asked, mut answer) = (None, None);
+    let mut request = Vec::new();
     for (kind, body) in blocks(section) {
+        if let Some(kind) = kind.strip_prefix("yaml ").filter(|kind| *kind != "facts") {
+            request.push((kind.to_owned(), body.clone()));
+        }
         let body = body.replace("<450 KiB of text>", &"x".repeat(450 << 10));
         let body = body.replace("<10,001 empty objects>", &vec!["{}"; 10_001].join(", "));
         let mut ask = |operation, subresource, old: Option<Value>| {
@@ -94,6 +100,7 @@ fn example(title: String, section: &str, shared: &WrittenFacts) -> Example {
         facts: written.read(),
         written,
         answer,
+        request,
     }
 }
 

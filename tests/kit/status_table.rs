@@ -1,6 +1,5 @@
-//! The combinations of conditions that there are, as `docs/controllers.md` lists them, and whether a status is one of them.
-//!
-//! Decides what contradicts. Reads statuses as the hub stores them; never asks the planner.
+//! The allowed combinations of conditions, as `docs/controllers.md` lists them, and a check that a status is one of them. It reads
+//! statuses as the hub stores them, and does not call the planner.
 
 use serde_json::Value;
 
@@ -21,7 +20,7 @@ pub(crate) const INSTANCE: Table = Table {
     rows: &[
         ("done", &["True (Ready)", "False", "False", "False", "True"]),
         (
-            "done, and a change is meant for others",
+            "done, and a change is not for this cluster",
             &[
                 "True (Ready, ContentSuperseded)",
                 "False",
@@ -31,7 +30,7 @@ pub(crate) const INSTANCE: Table = Table {
             ],
         ),
         (
-            "done, by a program that may read what Tidegate may not",
+            "done, by another controller, and Tidegate cannot read a configuration",
             &[
                 "True (Ready)",
                 "False",
@@ -41,7 +40,7 @@ pub(crate) const INSTANCE: Table = Table {
             ],
         ),
         (
-            "done, and the agent does not work",
+            "done, and the agent is not available",
             &[
                 "False (Unavailable, AvailabilityUnknown)",
                 "False",
@@ -50,14 +49,14 @@ pub(crate) const INSTANCE: Table = Table {
                 "any",
             ],
         ),
-        ("on the way", &["False", "True", "False", "True", "any"]),
+        ("in progress", &["False", "True", "False", "True", "any"]),
         (
-            "waiting for a turn, a cluster, a hash or another program",
+            "waiting for the rollout, a cluster, a hash or another controller",
             &["False", "True", "False", "any", "any"],
         ),
-        ("act", &["False", "False", "True", "False", "any"]),
+        ("action needed", &["False", "False", "True", "False", "any"]),
         (
-            "act: it is still tried",
+            "action needed, and the controller retries",
             &["False", "False", "True", "True", "any"],
         ),
     ],
@@ -72,20 +71,20 @@ pub(crate) const PROGRESSION: Table = Table {
             &["False (Completed)", "absent", "absent or True (RolloutPaused)"],
         ),
         (
-            "done, and no change could travel",
+            "done, and no change can be rolled out",
             &[
                 "False (Completed)",
                 "True (RolloutStrategyInvalid, PlacementNotFound)",
                 "absent or True (RolloutPaused)",
             ],
         ),
-        ("on the way", &["True (Progressing)", "absent", "absent"]),
+        ("in progress", &["True (Progressing)", "absent", "absent"]),
         (
             "paused",
             &["True (Progressing)", "absent", "True (RolloutPaused)"],
         ),
         (
-            "act",
+            "action needed",
             &[
                 "True (Progressing)",
                 "True (TooManyFailures, UndoImpossible, RolloutStrategyInvalid, PlacementNotFound, DecisionNotFound)",
@@ -93,7 +92,7 @@ pub(crate) const PROGRESSION: Table = Table {
             ],
         ),
         (
-            "act: undone, and clusters go back",
+            "action needed: undone, clusters are being rolled back",
             &[
                 "True (RollingBack)",
                 "True (RollingBack, UndoImpossible, PlacementNotFound, DecisionNotFound)",
@@ -101,7 +100,7 @@ pub(crate) const PROGRESSION: Table = Table {
             ],
         ),
         (
-            "act: undone",
+            "action needed: undone",
             &[
                 "False (RolledBack)",
                 "True (RolledBack, PlacementNotFound, DecisionNotFound)",
@@ -121,11 +120,11 @@ pub(crate) const ADDON: Table = Table {
             &["True (NoClustersSelected)", "False", "False"],
         ),
         (
-            "some agents do not work",
+            "some agents are not available",
             &["False (ClustersUnavailable)", "False", "False"],
         ),
-        ("wait", &["False", "True", "False"]),
-        ("act", &["False", "False", "True"]),
+        ("waiting", &["False", "True", "False"]),
+        ("action needed", &["False", "False", "True"]),
     ],
 };
 
@@ -214,13 +213,13 @@ fn repetition(conditions: &Value) -> Option<String> {
     };
     let twice = long.find(told_twice)?;
     Some(format!(
-        "ManagedClusterAddOn: one sentence stands twice: {:?} in {}",
+        "ManagedClusterAddOn: one sentence is repeated: {:?} in {}",
         word(twice, "message"),
         told(conditions, kinds)
     ))
 }
 
-/// An agent without its registration does not do what the add-on is for.
+/// An agent without its registration does not work.
 fn unregistered(conditions: &Value) -> Option<String> {
     let is = |kind: &str, status: &str| find(conditions, kind).is_some_and(|one| one["status"] == status);
     (is("Ready", "True") && is("RegistrationApplied", "False")).then(|| {
@@ -234,7 +233,7 @@ fn unregistered(conditions: &Value) -> Option<String> {
 /// Returns what is wrong with the status of a ManagedClusterAddOn.
 pub(crate) fn instance(status: &Value) -> Option<String> {
     let conditions = &status["conditions"];
-    // Who manages itself, and who has just been made, is not summed up.
+    // An add-on that manages itself, or was just created, has no summary.
     find(conditions, "Ready")?;
     INSTANCE
         .check(conditions)

@@ -81,6 +81,6 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
     put_addon(&mut world, &approved);
     assert_eq!(judged(&world), Vec::<String>::new());
     put_addon(&mut world, &json!({"tidegate.io/approval-before": "prod"}));
-    let fault = "c1 starts although nobody can tell whether it waits for an approval";
+    let fault = "c1 starts although it is not known whether it waits for an approval";
     assert_eq!(judged(&world), [fault]);
 }

@@ -93,7 +93,7 @@ metadata: {name: "Not_Judged"}
     assert_eq!(
         found(text),
         [
-            "Warning 3 metadata.namespace: the object is created in whatever namespace the client chooses [metadata/no-namespace]",
+            "Warning 3 metadata.namespace: the object is created in the namespace that the client selects [metadata/no-namespace]",
             "Error 8 metadata.labels[on]: Invalid value: true: must be a text; write it in quotes [metadata/value]",
             "Error 8 metadata.labels[version]: Invalid value: 1: must be a text; write it in quotes [metadata/value]",
             "Error 13 metadata.namespace: Forbidden: not allowed on this type [metadata/value]",

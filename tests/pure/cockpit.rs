@@ -131,15 +131,15 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
     let target = Target::upgrade("default", "to-4-12");
     let picture = scene.picture(&target);
     expect_test::expect![[r"
-        mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 on the way · 11 waiting
+        mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 updating · 11 waiting
           health  Progressing
           change  OpenShift 4.12.0
-          ETA     in about 5h (nothing was seen of how long a cluster takes; 1h are assumed of each)
-        ├─ clusters that go first ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
-        │     on the way c1
-        └─ the other clusters     ░░░░░░░░░░░░░░░░░░░░ 0/11 · waits · batch 1 of 4 · 3 at once · deadline 3…
+          ETA     in about 5h (no upgrade of a cluster has completed yet; 1h is assumed for each)
+        ├─ canary clusters    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
+        │     updating   c1
+        └─ the other clusters ░░░░░░░░░░░░░░░░░░░░ 0/11 · waiting · batch 1 of 4 · 3 at once · deadline 3h …
               waiting    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12
-                         the clusters that go first are not done
+                         the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)
     "]]
     .assert_eq(&page(&picture));
     let whole: String = status(&picture, WHOLE, now())
@@ -178,7 +178,7 @@ fn an_upgrade_is_suspended_and_never_put_back() {
     );
     for (verb, why) in [
         (Verb::Retry, "no cluster has failed"),
-        (Verb::Undo, "a cluster of OpenShift cannot go back"),
+        (Verb::Undo, "an OpenShift cluster cannot be downgraded"),
         (Verb::Promote(None), "has no soak"),
         (Verb::Pause(Some("all".to_owned())), "paused as a whole"),
     ] {
@@ -209,8 +209,8 @@ fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
     let rows = [
         (Verb::Resume(edge()), "placement default/edge is not paused"),
         (Verb::Pause(Some("al".to_owned())), "it has no placement \"al\""),
-        (Verb::Promote(None), "no cluster soaks"),
-        (Verb::Retry, "try again by themselves"),
+        (Verb::Promote(None), "no cluster is in its soak time"),
+        (Verb::Retry, "retry automatically"),
     ];
     for (verb, why) in rows {
         let refused = one
@@ -232,7 +232,10 @@ fn undo_puts_every_place_back_that_names_the_new_object() {
     let expected = json!({"installStrategy": {"placements": [placement("all"), placement("edge")]}});
     assert_eq!(written.body["spec"], expected);
     assert_eq!(
-        written.note.as_deref().map(|note| note.contains("other content")),
+        written
+            .note
+            .as_deref()
+            .map(|note| note.contains("differs from the last known good")),
         Some(true)
     );
     let rows = [
@@ -330,7 +333,7 @@ fn verbs_do_not_change_a_deleting_or_foreign_add_on() {
         .steer(&target, &Verb::Pause(None))
         .map(drop)
         .expect_err("the verb is rejected");
-    assert!(refused.contains("not managed here"), "{refused}");
+    assert!(refused.contains("does not manage it"), "{refused}");
     assert!(!ClusterState::Done.is_trouble() && ClusterState::Failed.is_trouble());
 }
 
@@ -393,7 +396,7 @@ fn a_pending_approval_is_reported_and_approved() {
     assert_eq!((picture.phase, picture.eta.is_none()), (Phase::Unapproved, true));
     let hash = asked(&picture);
     let entry = format!("default/all/prod={hash}");
-    assert!(page(&picture).contains(&format!("approve {entry} (2 clusters wait)")));
+    assert!(page(&picture).contains(&format!("approve {entry} (2 clusters are waiting)")));
     for verb in [
         approve(None, None, None),
         approve(Some("all"), Some("prod"), Some(&hash)),
@@ -416,19 +419,23 @@ fn what_does_not_wait_or_is_another_content_is_not_approved() {
         (
             &asks,
             approve(None, Some("canary"), None),
-            "what does is \"default/all/prod\"",
+            "waiting are \"default/all/prod\"",
         ),
         (
             &asks,
             approve(None, None, Some("01234567")),
-            "it waits with another content by now",
+            "another content is waiting for approval now",
         ),
         (
             &asks,
             Verb::Promote(None),
-            "it waits for an approval: tidegate rollout approve hello",
+            "the change is waiting for approval: tidegate rollout approve hello",
         ),
-        (&given, approve(None, None, None), "nothing waits for an approval"),
+        (
+            &given,
+            approve(None, None, None),
+            "no change is waiting for approval",
+        ),
     ];
     for (scene, verb, why) in rows {
         let refused = scene
@@ -467,7 +474,10 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
         &json!({"tidegate.io/retried": "default/edge=2020-01-01T00:00:00Z"}),
         "old",
     );
-    let failed = format!("{}: 1 failed or late, 0 may; c1 (failed)", content("new", 2));
+    let failed = format!(
+        "{}: 1 cluster failed or timed out, maxFailures allows 0; c1 (failed)",
+        content("new", 2)
+    );
     object["status"]["installProgressions"][0]["conditions"] =
         json!([said("KnownGood", content("old", 1)), said("Undone", failed)]);
     let placement = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "Placement",

@@ -149,7 +149,7 @@ fn ten_thousand_unknown_types_are_refused_and_only_the_first_are_compared() {
         refused.iter().find(|rule| **rule != "config/unsupported-type"),
         Some(&"config/too-many-types")
     );
-    let more = "spec: Too many: this rule found 9890 more [config/unsupported-type]";
+    let more = "spec: Too many: this rule has 9890 more findings [config/unsupported-type]";
     assert!(warned(&verdict).iter().any(|warning| warning == more));
 }
 
@@ -174,7 +174,7 @@ fn nine_thousand_references_under_slow_policies_are_refused_at_the_deadline() {
     let told: Vec<String> = verdict.violations().iter().map(ToString::to_string).collect();
     assert!(
         told.iter()
-            .any(|one| one.contains("gave up") || one.contains("operation cancelled")),
+            .any(|one| one.contains("did not finish") || one.contains("operation cancelled")),
         "{told:?}"
     );
 }
@@ -190,7 +190,7 @@ fn slow_policies_deny_by_their_failure_policy_when_they_are_stopped() {
         assert_eq!(verdict.allowed(), allowed, "{:?}", refused(&verdict));
         let refusals = verdict.violations().iter().map(ToString::to_string);
         let told: Vec<String> = refusals.chain(warned(&verdict)).collect();
-        let words = "spec: Internal error: cannot be judged: operation cancelled";
+        let words = "spec: Internal error: cannot be evaluated: operation cancelled";
         assert_eq!(
             told.iter().filter(|one| one.starts_with(words)).count(),
             15,
@@ -225,7 +225,7 @@ fn what_is_stopped_before_it_began_is_refused() {
         .map(ToString::to_string)
         .unwrap_or_default();
     assert!(
-        told.starts_with("spec: Internal error: this rule gave up"),
+        told.starts_with("spec: Internal error: this rule did not finish"),
         "{told}"
     );
     assert!(created(&object, &Rulebook::default(), &Stop::new()).allowed());
@@ -291,5 +291,5 @@ fn a_copy_of_a_copy_of_a_copy_is_not_made() {
         .first()
         .map(ToString::to_string)
         .unwrap_or_default();
-    assert!(told.contains("adds more than 1048576 bytes in all"), "{told}");
+    assert!(told.contains("adds more than 1048576 bytes in total"), "{told}");
 }

@@ -107,7 +107,7 @@ fn a_cluster_that_says_nothing_is_held_and_the_others_are_not() {
     assert!(!held.contains(&"c1"), "{:#?}", course.held);
 }
 
-/// A cluster that gets the add-on and says nothing has moved, and stops there: it is not held.
+/// A cluster on which the add-on is installed without a report is started and does not complete: it is not blocked.
 #[test]
 fn no_cluster_both_updates_and_is_blocked() {
     let course = only(&hub(["True", "Unknown", "True", "True"]));
@@ -115,7 +115,7 @@ fn no_cluster_both_updates_and_is_blocked() {
     let line = told.lines().find(|line| line.contains("c2:"));
     let line = line.expect("c2 does not arrive").trim_start();
     assert!(line.starts_with("stops "), "{told}");
-    assert!(!told.contains("\n  held "), "{told}");
+    assert!(!told.contains("\n  blocked "), "{told}");
 }
 
 #[test]
@@ -143,10 +143,10 @@ fn a_wave_that_follows_at_the_same_time_says_so() {
     assert_eq!(
         words,
         [
-            vec!["wave", "1", "at", "once", "move", "c1"],
-            vec!["wave", "2", "then", "move", "c2"],
-            vec!["wave", "3", "after", "5m", "move", "c3"],
-            vec!["wave", "4", "then", "move", "c4"],
+            vec!["wave", "1", "at", "once", "update", "c1"],
+            vec!["wave", "2", "then", "update", "c2"],
+            vec!["wave", "3", "after", "5m", "update", "c3"],
+            vec!["wave", "4", "then", "update", "c4"],
         ]
     );
 }
@@ -247,8 +247,8 @@ fn leaving(clusters: usize, stalled: Option<(&str, &str)>, in_roll_up: bool) -> 
 
 #[test]
 fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
-    let budget = "80 removals are held: no more than 20 instances go in a minute, the next at 2030-01-01T00:00:30Z; to let all of them go, annotate";
-    let unread = "100 instances stay although nothing selects them: cannot read ClusterManagementAddOn hello again: no";
+    let budget = "80 removals are held: at most 20 instances are removed per minute, the next at 2030-01-01T00:00:30Z; to remove all of them now, annotate";
+    let unread = "100 instances are kept although nothing selects them: cannot read ClusterManagementAddOn hello again: no";
     for (clusters, stalled, code, detail) in [
         (100, Some(("RemovalHeld", budget)), "why/removal-held", budget),
         (15, Some(("RemovalHeld", budget)), "why/removal-held", budget),
@@ -268,13 +268,13 @@ fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
             15,
             Some(("ClustersStalled", "something else")),
             "why/deselected",
-            "nothing keeps the add-on on the cluster; it goes with the next plan",
+            "nothing keeps the add-on on the cluster; the controllers remove it next",
         ),
         (
             15,
             None,
             "why/deselected",
-            "nothing keeps the add-on on the cluster; it goes with the next plan",
+            "nothing keeps the add-on on the cluster; the controllers remove it next",
         ),
     ] {
         for in_roll_up in [false, true] {

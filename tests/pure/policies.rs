@@ -60,7 +60,7 @@ fn a_mutation_that_no_case_detects_is_reported() {
     fs::write(folder.path().join("p.yaml"), wordy).expect("writable");
     let report = run_tests(&[folder.path().join("t.yaml")], true).expect("it can be read");
     let told = report.text();
-    assert!(told.contains("3 of 5 mistakes noticed"), "{told}");
+    assert!(told.contains("3 of 5 mistakes detected"), "{told}");
     assert!(
         told.contains(r#""<=" instead of "<" at 1:32 of spec.validations[0].expression in "p""#),
         "{told}"
@@ -113,8 +113,8 @@ fn a_case_that_is_not_as_expected_fails() {
     assert_eq!(
         faults,
         [
-            "should not have been refused: refused [policy/p/v]",
-            "should have been refused: v",
+            "should not have been denied: refused [policy/p/v]",
+            "should have been denied: v",
         ]
     );
     let uncovered = run(&case("good", "{allow: true}"));

@@ -165,7 +165,7 @@ fn a_policy_that_does_not_compile_is_reported_at_its_position() {
     );
     assert!(
         found.len() == 1
-            && found[0].starts_with("Unknown p.yaml:10:61 this policy cannot be judged by here: "),
+            && found[0].starts_with("Unknown p.yaml:10:61 this policy cannot be evaluated here: "),
         "{found:?}"
     );
     assert_eq!(ended, Outcome::Clean);
@@ -283,9 +283,9 @@ fn an_object_that_two_files_define_differently_is_reported() {
         found,
         [
             "Warning b.yaml:3:18 \"other\": a.yaml:1 defines this object differently; the one that is applied last \
-             remains [metadata/defined-twice]",
+             is stored [metadata/defined-twice]",
             "Warning d.yaml:3:18 \"s\": c.yaml:1 defines this object differently; the one that is applied last \
-             remains [metadata/defined-twice]"
+             is stored [metadata/defined-twice]"
         ]
     );
     assert_eq!(ended, Outcome::Clean);

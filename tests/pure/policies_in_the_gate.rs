@@ -446,7 +446,7 @@ fn an_object_that_violates_its_schema_gets_only_schema_errors() {
     object["spec"]["installNamespace"] = json!(5);
     let said = refusals(&verdict(&object, None, &rulebook));
     assert!(
-        said.iter().all(|line| !line.contains("cannot be judged")),
+        said.iter().all(|line| !line.contains("cannot be evaluated")),
         "{said:?}"
     );
     assert!(
@@ -466,7 +466,7 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
     let said = refusals(&asked_by(None, &addon("addon-x"), None, &rulebook));
     assert_eq!(
         said,
-        ["Internal error: cannot be judged: no such key: userInfo [policy/user/0]"]
+        ["Internal error: cannot be evaluated: no such key: userInfo [policy/user/0]"]
     );
 }
 

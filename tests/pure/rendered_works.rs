@@ -143,7 +143,7 @@ fn a_work_is_what_is_asked_for_and_not_what_a_hub_says_of_it() {
 #[test]
 fn unselected_and_unknown_clusters_are_distinguished() {
     let (notes, manifests) = told("cluster3");
-    assert_eq!(notes[0], "cluster3 does not get the add-on metrics.");
+    assert_eq!(notes[0], "The add-on metrics is not installed on cluster3.");
     assert_eq!(manifests, Value::Null);
     for (addon, cluster, said) in [
         (

@@ -117,6 +117,91 @@ fn every_path_leads_to_a_field_of_the_schema() {
     }
 }
 
+/// `docs/rules/README.md`: each rule with what it checks, why, its shortest example, and how to configure it.
+#[test]
+fn the_reference_page_is_current() {
+    let mut examples: BTreeMap<String, (usize, String)> = BTreeMap::new();
+    for page in pages() {
+        let file = page
+            .path
+            .file_name()
+            .expect("a file")
+            .to_string_lossy()
+            .into_owned();
+        for example in &page.examples {
+            let verdict = example.asked.at(Webhook::Mutate, &example.facts);
+            let rules: BTreeSet<&str> = verdict.rules().into_iter().collect();
+            for rule in rules {
+                let text = shown(rule, example, &verdict, &file);
+                let others = spoken(&verdict).filter(|one| one.rule() != rule).count();
+                let length = text.lines().count() + 100 * others;
+                let known = examples.get(rule).map_or(usize::MAX, |(length, _)| *length);
+                if length < known {
+                    examples.insert(rule.to_owned(), (length, text));
+                }
+            }
+        }
+    }
+    let mut page = String::from(
+        "# Rules\n\n\
+         <!-- Generated from crates/admission/src/rules and tests/rules by tests/pure/rule_pages.rs; change those instead. -->\n\n\
+         Every message of the webhook ends in the id of its rule. For each rule, this page shows what it checks, why, and a message that it\n\
+         prints. The fix is the hint of the message, or follows from it. `tidegate explain RULE` prints the same in a terminal.\n\n\
+         To change what a rule does, add an entry to the [enforcement file](../enforcement.md), for example\n\
+         `{rule: naming/unknown-addon, action: Deny}`. To exempt an add-on or a namespace, see [exempt](../guides/exempt.md).\n",
+    );
+    for entry in catalogue() {
+        let kinds: Vec<String> = entry.resources.iter().map(|kind| format!("`{kind}`")).collect();
+        let kinds = if kinds.is_empty() {
+            "every kind".to_owned()
+        } else {
+            kinds.join(", ")
+        };
+        let default = if entry.refuses { "`Deny`" } else { "`Warn`" };
+        write!(
+            page,
+            "\n## {}\n\n**{}**\n\n{}\n\n{}Default action: {default}. Checked on {} of {kinds}.\n",
+            entry.id,
+            entry.summary,
+            entry.text,
+            examples.get(entry.id).map_or("", |(_, text)| text),
+            entry.on.words(),
+        )
+        .expect("a string");
+    }
+    let path = repository("docs/rules/README.md");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &page).expect("the page can be written");
+    }
+    let found = std::fs::read_to_string(&path).expect("the page");
+    assert!(
+        found == page,
+        "docs/rules/README.md is out of date; UPDATE_EXPECT=1 writes it"
+    );
+}
+
+/// An example as the reference page shows it: the request, the messages of one rule, and where more examples are.
+fn shown(rule: &str, example: &Example, verdict: &Verdict, file: &str) -> String {
+    let mut text = String::new();
+    let is_update = example.request.iter().any(|(kind, _)| kind == "old");
+    for (kind, body) in &example.request {
+        let label = match (kind.as_str(), is_update) {
+            ("old", _) => "Example, stored:",
+            ("object", true) => "Applied:",
+            ("object", false) => "Example:",
+            ("delete", _) => "Example, deleted:",
+            _ => "Example, a write of the status:",
+        };
+        writeln!(text, "{label}\n\n```yaml\n{body}```\n").expect("a string");
+    }
+    text.push_str("```text\n");
+    for violation in spoken(verdict).filter(|one| one.rule() == rule) {
+        writeln!(text, "{violation}").expect("a string");
+    }
+    write!(text, "```\n\n[More examples](../../tests/rules/{file}). ").expect("a string");
+    text
+}
+
 #[test]
 fn permissions_of_the_author_are_undecided_without_a_hub() {
     let alone = RequestContext {

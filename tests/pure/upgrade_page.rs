@@ -71,5 +71,5 @@ fn every_requirement_and_decision_is_answered_with_tests_that_exist() {
         );
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    assert!(missing("stories::nobody_has_this", &sources));
+    assert!(missing("stories::does_not_exist", &sources));
 }

@@ -193,7 +193,7 @@ fn missing_params_follow_the_binding() {
     assert_eq!(
         say(&without),
         [
-            "Internal error: cannot be judged: no params found, and parameterNotFoundAction is Deny \
+            "Internal error: cannot be evaluated: no params found, and parameterNotFoundAction is Deny \
              [policy/prefix.example.com/match]"
         ]
     );
@@ -226,7 +226,7 @@ fn params_beside_the_object_need_an_object_in_a_namespace() {
     assert_eq!(
         of_policies(verdict.violations()),
         [
-            "Internal error: cannot be judged: the params stand in the namespace of the object, which has none \
+            "Internal error: cannot be evaluated: the params are in the namespace of the object, and the object has no namespace \
              [policy/prefix.example.com/match]"
         ]
     );
@@ -289,7 +289,7 @@ fn what_cannot_be_read_is_refused_with_place_and_reason() {
             0,
             "/spec/validations/0/expression",
             json!("authorizer.group('').resource('pods').check('get').allowed()"),
-            "spec.validations[0].expression:1:1: 'authorizer' is not available to this gate",
+            "spec.validations[0].expression:1:1: 'authorizer' is not available in this webhook",
         ),
         (
             0,
@@ -320,7 +320,7 @@ fn what_cannot_be_read_is_refused_with_place_and_reason() {
             1,
             "/spec/policyName",
             json!("prefixes"),
-            "spec.policyName: there is no ValidatingAdmissionPolicy \"prefixes\"",
+            "spec.policyName: ValidatingAdmissionPolicy \"prefixes\" does not exist",
         ),
     ] {
         let found = with(number, pointer, value);

@@ -296,22 +296,22 @@ fn an_add_on_that_is_nowhere_says_why() {
         (
             manual(),
             vec![],
-            "the install strategy is Manual, and nobody has created a ManagedClusterAddOn",
+            "the install strategy is Manual, and no ManagedClusterAddOn was created",
         ),
         (
             of_its_own(),
             vec![],
-            "the add-on manages itself, and no cluster has a ManagedClusterAddOn of it",
+            "the add-on manages itself, and no cluster has its ManagedClusterAddOn",
         ),
         (
             scene(&json!({"type": "Placements", "placements": []})),
             vec![],
-            "the install strategy names no placement",
+            "spec.installStrategy contains no placement",
         ),
         (
             scene(&by_placement),
             placement(&[]),
-            "placement default/all has decided for none of 1 ManagedClusters",
+            "placement default/all selects none of 1 ManagedClusters",
         ),
         (
             scene(&by_label("test")),

@@ -40,7 +40,7 @@ say "it is installed where base runs, and waits where it does not"
 done_on InstallSucceed cluster1
 until_is WaitingForDependency reason cluster2 Reconciling
 is WaitingForDependency reason cluster2
-is "waits for add-ons that this one depends on: base" message cluster2 Configured
+is "waiting for the add-ons that this add-on depends on: base" message cluster2 Configured
 is "" kubectl get manifestworks -n cluster2 -o name
 
 say "it continues when base runs"

@@ -30,7 +30,7 @@ kubectl patch mca "$addon" -n cluster1 --type=merge -p '{"spec":{"desiredVersion
 done_on RollbackSucceed cluster1
 kubectl delete addontemplate "$addon-v1" >/dev/null
 until_is RollbackFailed reason cluster1
-is "version v1 has no AddOnTemplate any more; the works stay as they are" message cluster1
+is "version v1 no longer has an AddOnTemplate; its ManifestWorks are not changed" message cluster1
 is v1 field cluster1 .status.currentVersion
 is v1 carried cluster1
 is v2 field cluster2 .status.currentVersion

@@ -51,7 +51,7 @@ until_is ahoy greeting cluster2
 is UpgradeSucceed reason cluster1
 is hello greeting cluster3
 
-say "then three at a time; two of them fail, one is tolerated: nothing new starts"
+say "then three at a time; two of them fail, one is tolerated: no further cluster is updated"
 until_is UpgradeFailed reason cluster5
 until_is ahoy greeting cluster3
 until_is ahoy greeting cluster4

@@ -29,7 +29,7 @@ config settings ahoy
 until_is WaitingForWindow reason cluster1 Reconciling
 until_is WaitingForWindow reason cluster2 Reconciling
 is hello greeting cluster1
-is "waits for a window of the annotation tidegate.io/rollout-window: 0 0 29 2 * for 1m in Europe/Paris" message cluster1 Configured
+is "waiting for a window of the annotation tidegate.io/rollout-window: 0 0 29 2 * for 1m in Europe/Paris" message cluster1 Configured
 
 say "until a window is open"
 helloworld "0 0 29 2 * for 1m; * * * * * for 2m"

@@ -4,7 +4,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* The labels of one half: a dict with root and half. */}}
+{{/* The labels of one component; takes a dict with root and half (the component). */}}
 {{- define "tidegate.labels" -}}
 app.kubernetes.io/name: tidegate
 app.kubernetes.io/component: {{ .half }}
@@ -18,9 +18,9 @@ app.kubernetes.io/name: tidegate
 app.kubernetes.io/component: {{ .half }}
 {{- end -}}
 
-{{/* What both halves share of a pod: a dict with root and half. */}}
+{{/* The pod fields that all components share; takes a dict with root and half (the component). */}}
 {{- define "tidegate.pod" -}}
-serviceAccountName: {{ if and (eq .half "gate") .root.Values.oneWorkload.enabled (not .root.Values.controllers.enabled) }}{{ fail "one workload is the gate and the controllers: set controllers.enabled, or not oneWorkload.enabled" }}{{ end }}tidegate-{{ if .root.Values.oneWorkload.enabled }}controllers{{ else }}{{ .half }}{{ end }}
+serviceAccountName: {{ if and (eq .half "gate") .root.Values.oneWorkload.enabled (not .root.Values.controllers.enabled) }}{{ fail "oneWorkload.enabled requires controllers.enabled" }}{{ end }}tidegate-{{ if .root.Values.oneWorkload.enabled }}controllers{{ else }}{{ .half }}{{ end }}
 terminationGracePeriodSeconds: 30
 securityContext:
   runAsNonRoot: true

@@ -1,9 +1,9 @@
-//! The backstop: rules that the API server evaluates itself, as ValidatingAdmissionPolicies, so that they hold while no webhook answers.
+//! The backstop: rules as ValidatingAdmissionPolicies, which the API server evaluates itself while no webhook is available.
 //!
-//! A policy here refuses a part of what its rule refuses, and nothing else. It leaves alone what the webhooks are not called for,
-//! and every list or value that was stored with the fault before. Loops stay within the cost that an API server allows for one
-//! expression, so that no policy fails on an object that its rule admits. An API server evaluates every validation and every message
-//! of a policy whose conditions match, so a condition leaves out objects with nothing but common values in one loop.
+//! A policy refuses a part of what its rule refuses, and nothing else. It ignores requests for which the webhooks are not called, and every
+//! list or value that was stored with the fault before. Loops stay within the cost limit of the API server for one expression, so that no
+//! policy fails on an object that its rule admits. An API server evaluates every validation and every message of a policy whose conditions
+//! match, so a condition excludes objects that have only common values, with one loop.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use api::conversion::place_in_v1beta1;
 use kubernetes::field::{Fault, Path};
 use model::{Limit, ProgressDeadline, RolloutKind, Scalar, Soak, Tolerance, rule};
 
-/// One rule as the API server evaluates it.
+/// One rule as a ValidatingAdmissionPolicy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackstopPolicy {
     /// The rule.
@@ -35,16 +35,16 @@ pub struct BackstopPolicy {
 /// The first minor version of Kubernetes 1 that serves ValidatingAdmissionPolicies in a stable version.
 pub const BACKSTOP_SINCE_MINOR: u32 = 30;
 
-/// Texts up to this length are compared with the whole form of a duration, and longer ones with its beginning: a longer text costs
-/// more, and an add-on may have ten thousand.
+/// Texts up to this length are matched with the whole pattern of a duration, longer ones with its beginning: a longer text costs more, and
+/// an add-on may have ten thousand.
 const SHORT: usize = 10;
-/// Every duration that Go reads, and some that it does not.
+/// Every duration that Go parses, and some that it does not.
 const DURATION: &str = "^[-+]?(0|(([0-9]+[.]?[0-9]*|[.][0-9]+)([nuµμm]?s|m|h))+)$";
-/// Every deadline begins so.
+/// The pattern of every deadline.
 const DEADLINE: &str = "^(None|[0-9]+(h|ms?|s)([0-9.]+([nuµμm]?s|m|h))*)$";
 const DURATION_BEGINS: &str = "^[-+.0-9]";
 const DEADLINE_BEGINS: &str = "^[0-9]";
-/// Most durations and deadlines.
+/// The pattern of most durations and deadlines.
 const COMMON_TIME: &str = "^[0-9]+[smh]$";
 const SHARE: &str = "^([0-9]{1,2}|100)%$";
 
@@ -76,7 +76,7 @@ pub fn backstop() -> Vec<BackstopPolicy> {
     fields.into_iter().map(of_field).chain([of_bounds]).collect()
 }
 
-/// Makes a policy of validations that hold for every object for which `may_be_wrong` does not.
+/// Returns a policy of validations. They hold for every object for which `may_be_wrong` is false.
 fn policy(
     rule: &'static str,
     resources: &[&str],
@@ -85,7 +85,7 @@ fn policy(
 ) -> BackstopPolicy {
     let name = format!("tidegate-{}", rule.replace('/', "-"));
     let metadata = json!({"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}});
-    // Apart from the comparison with the stored spec: each has the cost of one expression.
+    // Separate from the comparison with the stored spec, because each one has the cost limit of one expression.
     let mut conditions = conditions(("changes-the-spec", a_new_spec()));
     conditions.insert(1, ("may-be-wrong", may_be_wrong.to_owned()));
     let conditions = conditions.into_iter();
@@ -120,7 +120,7 @@ fn policy(
     }
 }
 
-/// Returns a validation that holds when `holds` does for the object, or did not for the stored one. The reason is `Forbidden`, because
+/// Returns a validation that holds if `holds` is true for the object or false for the stored one. The reason is `Forbidden`, because
 /// clients that force their changes delete an object and create it again after `Invalid`.
 fn validation(holds: impl Fn(&str) -> String, message: &str, message_expression: Option<String>) -> Value {
     let (new, old) = (holds("object"), holds("oldObject"));
@@ -135,7 +135,7 @@ fn validation(holds: impl Fn(&str) -> String, message: &str, message_expression:
     validation
 }
 
-/// Returns the expression that each step of a path from `root` is there.
+/// Returns the expression that each step of a path from `root` exists.
 fn has(root: &str, path: &[&str]) -> String {
     let mut at = root.to_owned();
     let steps = path.iter().map(|step| {
@@ -173,7 +173,7 @@ impl Field {
         }
     }
 
-    /// What the rule says of a value without a meaning.
+    /// Returns the message of the rule for an invalid value.
     fn detail(self) -> String {
         let value = Scalar::Text("?");
         let fault: Option<Fault> = match self {
@@ -185,7 +185,7 @@ impl Field {
         fault.map(|fault| fault.detail().to_owned()).unwrap_or_default()
     }
 
-    /// Returns the expression that a value may have a meaning.
+    /// Returns the expression that a value may be valid.
     fn may_mean_something(self, value: &str) -> String {
         let text = |whole: &str, begin: &str| {
             format!("(size({value}) > {SHORT} ? {value}.matches('{begin}') : {value}.matches('{whole}'))")
@@ -200,7 +200,7 @@ impl Field {
         }
     }
 
-    /// Returns the expression that a placement of an object has a value other than a common one with a meaning.
+    /// Returns the expression that a placement of an object has a value other than a common valid one.
     fn may_be_wrong(self) -> String {
         let blocks = RolloutKind::EVERY.map(|kind| kind.block()).map(|block| {
             let value = format!("p.rolloutStrategy.{block}.{}", self.name());
@@ -249,7 +249,7 @@ fn validations_of_field(field: Field) -> Vec<Value> {
     blocks.map(of_block).into()
 }
 
-/// A list or a map of a kind, by its path below the object; in at most one list.
+/// A list or a map of a kind, by its path in the object; it is in at most one other list.
 struct Collection {
     kind: String,
     outer: Vec<String>,
@@ -258,7 +258,7 @@ struct Collection {
     what: &'static str,
 }
 
-/// Returns the expression that a list or map of an object is too large; each list is read once.
+/// Returns the expression that a list or map of an object is too large. Each list is read once.
 fn may_be_too_large(collections: &[Collection]) -> String {
     let excess = |root: &str, path: &[&str], one: &Collection| {
         let steps = (has(root, path), path.join("."));
@@ -424,7 +424,7 @@ mod tests {
     fn the_manifest_is_up_to_date() {
         let objects = backstop().into_iter().flat_map(|one| [one.policy, one.binding]);
         let documents = objects.map(|object| {
-            let body = serde_saphyr::to_string(&object).expect("a policy is plain data");
+            let body = serde_saphyr::to_string(&object).expect("a policy can be serialized");
             format!("# Generated from crates/admission/src/backstop.rs; change that instead.\n{body}")
         });
         let text = documents.collect::<Vec<_>>().join("---\n");

@@ -1,8 +1,7 @@
-//! What the rules see of an object: its leaves, each with its path.
+//! The input of rules: the values of an object, each with its path.
 //!
-//! Decides how a document is read when half of it may be wrong: a value of the wrong type reads as absent here, and the
-//! schema tells about it. So one misspelling never hides the faults beside it. Lists and maps leave this file as [`Items`]: a
-//! rule that goes through them pays for each item.
+//! A value with a wrong type counts as absent, and the schema reports it, so that one mistake does not hide other faults. Lists and maps
+//! are returned as [`Items`], which cost a step of the budget for each item.
 
 use serde_json::Value;
 
@@ -26,14 +25,14 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Returns the entries of a map, each for a step.
+    /// Returns the entries of a map; each one costs a step.
     pub(super) fn entries<'s>(
         &'s self,
         effort: &'s StepBudget<'_>,
     ) -> impl Iterator<Item = (&'a str, Self)> + 's {
         let fields = self.value.as_object().into_iter().flatten();
         fields.take_while(|_| effort.spend(1)).map(|(name, value)| {
-            // The API server writes plain names of entries like fields.
+            // The API server prints simple keys like fields.
             let is_plain = name
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
@@ -46,7 +45,7 @@ impl<'a> Node<'a> {
         })
     }
 
-    /// Returns a field; `null` counts as absent, as it does for the API server.
+    /// Returns a field; `null` counts as absent, as in the API server.
     pub(super) fn key(&self, name: &'static str) -> Option<Self> {
         let value = self.value.get(name).filter(|value| !value.is_null())?;
         Some(Self {
@@ -84,12 +83,12 @@ impl<'a> Node<'a> {
     }
 }
 
-/// A reference to a configuration, where it stands.
+/// A reference to a configuration with its path.
 #[derive(Clone, Debug)]
 pub(super) struct ReferenceAt<'a> {
     /// Path of the reference.
     pub(super) path: Path,
-    /// What it says.
+    /// The reference.
     pub(super) raw: RawReference<'a>,
 }
 
@@ -106,12 +105,12 @@ pub(super) struct SupportedAt<'a> {
     pub(super) default: Option<ReferenceAt<'a>>,
 }
 
-/// The spec that a placement creates add-ons with.
+/// The template from which a placement creates ManagedClusterAddOns.
 #[derive(Clone, Debug)]
 pub(super) struct TemplateAt<'a> {
     /// Path of the template.
     pub(super) path: Path,
-    /// The whole template, to compare two spellings.
+    /// The whole template, to compare `addonSpec` and `addonTemplate`.
     pub(super) value: &'a Value,
     /// Namespace for the agent.
     pub(super) install_namespace: Option<&'a str>,
@@ -132,7 +131,7 @@ pub(super) struct PlacementAt<'a> {
     pub(super) name: Option<&'a str>,
     /// Namespace of the placement.
     pub(super) namespace: Option<&'a str>,
-    /// What stands at `space`, a misspelling of `namespace`.
+    /// The value of `space`, a misspelling of `namespace`.
     pub(super) space: Option<&'a str>,
     /// Configurations of its clusters.
     pub(super) configs: Items<ReferenceAt<'a>>,
@@ -144,7 +143,7 @@ pub(super) struct PlacementAt<'a> {
     pub(super) rollout: Option<(Path, RawStrategy<'a>)>,
 }
 
-/// What rules see of a `ClusterManagementAddOn`.
+/// The input of rules for a `ClusterManagementAddOn`.
 #[derive(Clone, Debug)]
 pub(super) struct AddonBody<'a> {
     /// The whole object.
@@ -167,7 +166,7 @@ pub(super) struct AddonBody<'a> {
     pub(super) annotations: Option<Node<'a>>,
 }
 
-/// What rules see of a `ManagedClusterAddOn`.
+/// The input of rules for a `ManagedClusterAddOn`.
 #[derive(Clone, Debug)]
 pub(super) struct ClusterAddonBody<'a> {
     /// The whole object.
@@ -178,7 +177,7 @@ pub(super) struct ClusterAddonBody<'a> {
     pub(super) configs: Items<ReferenceAt<'a>>,
     /// `spec.desiredVersion`, if it is not empty.
     pub(super) desired_version: Option<&'a str>,
-    /// The version that a placement gave.
+    /// The version that a placement has set.
     pub(super) given_version: Option<&'a str>,
     /// `status.supportedConfigs`: group and resource.
     pub(super) declared: Items<(&'a str, &'a str)>,
@@ -186,7 +185,7 @@ pub(super) struct ClusterAddonBody<'a> {
     pub(super) annotations: Option<Node<'a>>,
 }
 
-/// What rules see of an `AddOnHubConfig`.
+/// The input of rules for an `AddOnHubConfig`.
 #[derive(Clone, Debug)]
 pub(super) struct HubConfigBody<'a> {
     /// `spec`, to compare it with what is stored.
@@ -206,7 +205,7 @@ impl<'a> HubConfigBody<'a> {
     }
 }
 
-/// What rules see of a `ManagedClusterSetBinding`.
+/// The input of rules for a `ManagedClusterSetBinding`.
 #[derive(Clone, Debug)]
 pub(super) struct SetBindingBody<'a> {
     /// `spec.clusterSet`.
@@ -223,7 +222,7 @@ impl<'a> SetBindingBody<'a> {
     }
 }
 
-/// What rules see of an `AddOnDeploymentConfig`: it has many small parts, which each rule reads for itself.
+/// The input of rules for an `AddOnDeploymentConfig`. Each rule parses the parts that it needs.
 #[derive(Clone, Debug)]
 pub(super) struct DeploymentConfigBody<'a> {
     /// `spec`.
@@ -253,18 +252,18 @@ fn annotations(object: &Value) -> Option<Node<'_>> {
     Node::root(object).key("metadata")?.key("annotations")
 }
 
-// An empty version is none.
+// An empty version is the same as no version.
 fn version<'a>(node: &Node<'a>) -> Option<&'a str> {
     node.text("desiredVersion").filter(|text| !text.is_empty())
 }
 
 impl<'a> AddonBody<'a> {
-    /// Returns the annotation about types that no cluster may override.
+    /// Returns the annotation with the types that clusters cannot override.
     pub(super) fn protected(&self) -> Option<&'a str> {
         self.annotations.as_ref()?.text(terms::PROTECTED_CONFIGS)
     }
 
-    /// Returns the annotation about types of which every layer counts.
+    /// Returns the annotation with the types of which all levels are merged.
     pub(super) fn merged(&self) -> Option<&'a str> {
         self.annotations.as_ref()?.text(terms::MERGED_CONFIGS)
     }
@@ -325,7 +324,7 @@ impl<'a> ClusterAddonBody<'a> {
     }
 }
 
-/// Reads every item of a list, once.
+/// Parses every item of a list, once.
 pub(super) fn listed<'a, T>(
     node: Option<&Node<'a>>,
     name: &'static str,
@@ -335,7 +334,7 @@ pub(super) fn listed<'a, T>(
     list.iter().flat_map(Node::items).filter_map(read).collect()
 }
 
-// Entries that are no objects are left out; positions come from the list, so paths stay right.
+// Entries that are no objects are omitted. The index is that in the list, so paths are right.
 fn references<'a>(node: Option<&Node<'a>>) -> Items<ReferenceAt<'a>> {
     listed(node, "configs", |entry| {
         entry.is_object().then(|| reference(&entry))

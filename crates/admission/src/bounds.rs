@@ -1,9 +1,8 @@
-//! How large the parts of an object may be (`bounds`), checked before they are parsed into a tree.
+//! The size limits of the parts of an object (`bounds`), checked before they are parsed into a tree.
 //!
-//! What is too large to be judged is refused and never admitted unjudged: an object must not get past a rule by being padded. What is
-//! stored so keeps its ratchet: each part that is too large may stay as it is and may lose something, and everything else about the
-//! object is judged as ever. Of an object that was stored with too many values no tree is built: it may keep its spec, and else it must
-//! become small enough.
+//! An object above a limit is refused and never admitted unchecked, so that padding does not evade a rule. For a stored object the ratchet
+//! applies: each part above a limit can stay as it is or become smaller, and the rest of the object is checked as usual. An object that
+//! was stored with too many values is not parsed: it can keep its spec, or must become small enough.
 
 use std::borrow::Cow;
 
@@ -16,25 +15,25 @@ pub(super) use ::kubernetes::bounds::RULE;
 use ::kubernetes::bounds::{Bounds, MOST_VALUES, ReadError, Size, members};
 use kubernetes::field::{Path, Violation};
 
-/// What is too large in an object.
+/// The parts of an object above a limit.
 #[derive(Debug, Default)]
 pub(super) struct Excess {
-    /// What is new, and refused.
+    /// New ones, which are refused.
     pub(super) refused: Vec<Violation>,
-    /// What was stored so and has only lost something since.
+    /// Stored ones that have only become smaller.
     pub(super) excused: Vec<Violation>,
-    /// Whether something has too many values to be read, and was stored so.
+    /// Whether a stored part has too many values to be parsed.
     is_unread: bool,
 }
 
 impl Excess {
-    /// Tells whether a tree may be built of the object.
+    /// Returns whether the object can be parsed.
     pub(super) fn is_readable(&self) -> bool {
         self.refused.is_empty() && !self.is_unread
     }
 }
 
-/// Returns what is too large in the object of a request.
+/// Returns the parts of the object of a request above a limit.
 pub(super) fn excess(request: &Request<'_>) -> Excess {
     let old = match request.operation {
         Operation::Update => request.old,
@@ -49,7 +48,7 @@ pub(super) fn excess(request: &Request<'_>) -> Excess {
         let with_it = values + Size::of(text.get().as_bytes()).values;
         let is_unread = with_it > MOST_VALUES;
         if !is_unread {
-            // A part that does not fit is reported itself, and makes no other part too large.
+            // A part that does not fit is reported, and does not count for the other parts.
             values = with_it;
         }
         let Some(fault) = fault else { continue };
@@ -63,8 +62,8 @@ pub(super) fn excess(request: &Request<'_>) -> Excess {
     excess
 }
 
-/// Reads an object. Where it has too many values as a whole, although its parts have not, what the API server keeps itself is left out
-/// as far as it does not fit: managed fields and the status.
+/// Parses an object. If the whole object has too many values, although its parts do not, the parts that the API server manages are omitted
+/// if they do not fit: managed fields and the status.
 pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
     let text = object.get();
     if Size::of(text.as_bytes()).values <= MOST_VALUES {
@@ -86,7 +85,7 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
     let mut fields = what_fits(text, &mut left, |name| match name {
         "spec" => Fits::Always,
         "metadata" => Fits::Apart,
-        _ => Fits::WhereThereIsRoom,
+        _ => Fits::WithinLimit,
     })
     .map_err(ReadError::Syntax)?;
     members(text, |name, member| {
@@ -101,7 +100,7 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
             if is_part(name) {
                 Fits::Always
             } else {
-                Fits::WhereThereIsRoom
+                Fits::WithinLimit
             }
         });
         let read = read
@@ -112,13 +111,13 @@ pub(super) fn read(object: &RawValue) -> Result<Value, ReadError> {
     Ok(Value::Object(fields))
 }
 
-/// Whether a member of an object is read.
+/// Whether a member of an object is parsed.
 enum Fits {
     /// It was counted before.
     Always,
-    /// Only if there is room for it.
-    WhereThereIsRoom,
-    /// It is read elsewhere.
+    /// Only if its values are within the limit.
+    WithinLimit,
+    /// It is parsed elsewhere.
     Apart,
 }
 
@@ -132,7 +131,7 @@ fn what_fits(
     members(text, |name: Cow<'_, str>, member| {
         match fits(&name) {
             Fits::Always => {}
-            Fits::WhereThereIsRoom => match left.checked_sub(Size::of(member.get().as_bytes()).values) {
+            Fits::WithinLimit => match left.checked_sub(Size::of(member.get().as_bytes()).values) {
                 Some(rest) => *left = rest,
                 None => return,
             },
@@ -146,26 +145,26 @@ fn what_fits(
     fault.map_or(Ok(fields), Err)
 }
 
-/// Tells whether the spec of an update is the stored one, letter by letter.
+/// Returns whether the spec of an update is the stored one, byte by byte.
 pub(super) fn keeps_the_spec(request: &Request<'_>) -> bool {
     let text = |object| outline(object).spec.map(RawValue::get);
     request.old.is_some() && text(request.object) == text(request.old)
 }
 
-/// Returns an object without anything but its metadata, and without managed fields. It is read also where the object is not.
+/// Returns an object with only its metadata, without managed fields. It works even if the whole object cannot be parsed.
 pub(super) fn metadata_of(object: Option<&RawValue>) -> Value {
     let mut left = MOST_VALUES;
     let read = outline(object).metadata.and_then(|metadata| {
         let fits = |name: &str| match name {
             "managedFields" => Fits::Apart,
-            _ => Fits::WhereThereIsRoom,
+            _ => Fits::WithinLimit,
         };
         what_fits(metadata.get(), &mut left, fits).ok()
     });
     json!({"metadata": read.unwrap_or_default()})
 }
 
-/// A part of an object that its users write.
+/// A part of an object that users write.
 struct Part<'a> {
     path: Path,
     text: Option<&'a RawValue>,
@@ -192,7 +191,7 @@ struct Metadata<'a> {
     owner_references: Option<&'a RawValue>,
 }
 
-/// What is no object has no parts here: reading it and its schema tell of it.
+/// A value that is no object has no parts; parsing it or its schema reports the fault.
 fn outline(object: Option<&RawValue>) -> Outline<'_> {
     let read = object.and_then(|object| serde_json::from_str(object.get()).ok());
     read.unwrap_or_default()
@@ -219,7 +218,7 @@ fn parts(object: Option<&RawValue>) -> Vec<Part<'_>> {
     written.into_iter().chain([spec]).collect()
 }
 
-/// Tells whether a part is what was stored, or what is left of it; of one that has too many values only whether it is the same text.
+/// Returns whether a part is the stored one, or a rest of it. A part with too many values must be the same text.
 fn has_only_lost(old: Option<&RawValue>, new: &RawValue, is_unread: bool) -> bool {
     let Some(old) = old else { return false };
     if old.get() == new.get() {
@@ -229,7 +228,7 @@ fn has_only_lost(old: Option<&RawValue>, new: &RawValue, is_unread: bool) -> boo
     !is_unread && read(old).is_some_and(|old| read(new).is_some_and(|new| is_left_of(&new, &old)))
 }
 
-/// Tells whether one value is what is left of another when something is taken away.
+/// Returns whether one value is the rest of another after something was removed.
 fn is_left_of(new: &Value, old: &Value) -> bool {
     match (new, old) {
         (Value::Object(new), Value::Object(old)) => new
@@ -309,11 +308,7 @@ mod tests {
         assert_eq!(judged(&object, None), (0, 0));
         let raw = to_raw_value(&object).expect("JSON");
         let seen = read(&raw).expect("the rest of it");
-        assert_eq!(
-            seen,
-            with(1, &json!({})),
-            "and not read where there is no room for it"
-        );
+        assert_eq!(seen, with(1, &json!({})), "and not parsed if it does not fit");
         let labels: serde_json::Map<String, Value> =
             (0..100_001).map(|n| (n.to_string(), json!(""))).collect();
         let object = with(1, &json!({"labels": labels}));
@@ -341,7 +336,7 @@ mod tests {
         assert_eq!(judged(&crowded(90_000), Some(&large)), (0, 0));
         assert!(
             read(&to_raw_value(&large).expect("JSON")).is_err(),
-            "nothing is built of it"
+            "it is not parsed"
         );
     }
 
@@ -355,9 +350,9 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is taken away, what is left is left of the whole; and nothing else is.
+        /// After any removal the result is a rest of the whole, and no other value is.
         #[test]
-        fn what_is_left_is_told_from_what_is_new(list in proptest::collection::vec(0..50_u32, 0..20), keep in proptest::collection::vec(proptest::bool::ANY, 20)) {
+        fn a_rest_is_distinguished_from_new_values(list in proptest::collection::vec(0..50_u32, 0..20), keep in proptest::collection::vec(proptest::bool::ANY, 20)) {
             let some: Vec<u32> = list.iter().zip(&keep).filter(|(_, keep)| **keep).map(|(item, _)| *item).collect();
             let whole = json!({"a": list, "b": 1});
             let left = is_left_of(&json!({"a": some}), &whole);

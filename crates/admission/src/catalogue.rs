@@ -1,9 +1,6 @@
-//! The catalogue of rules: what `explain` prints and the reference page shows.
-//!
-//! Decides nothing; it is the rule tables, joined and sorted.
+//! The catalogue of rules: the rule tables, joined and sorted, for `tidegate explain` and the reference page.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use super::metadata;
 use super::rules::Ruled;
@@ -13,20 +10,20 @@ use super::subject::{
     Template, Upgrade,
 };
 
-/// One rule, as people look it up.
+/// One rule in the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Name of the rule: `family/what`.
     pub id: &'static str,
-    /// One sentence: what holds when the rule is kept.
+    /// The title: one sentence that is true for a valid object.
     pub summary: &'static str,
-    /// Why, what is refused or warned of, and the cure.
+    /// The reason of the rule, its action, and the fix.
     pub text: &'static str,
-    /// Resources that the rule looks at; empty for the schema, which every kind has.
+    /// The resources that the rule checks; empty for rules that apply to every kind.
     pub resources: Vec<&'static str>,
-    /// Operations that the rule looks at.
+    /// The operations that the rule checks.
     pub on: Operations,
-    /// Whether a breach is refused; otherwise it is told as a warning.
+    /// Whether the rule refuses by default; otherwise it warns.
     pub refuses: bool,
 }
 
@@ -46,38 +43,6 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Upgrade>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
-}
-
-/// Returns the reference page of all rules in Markdown: the text of `docs/rules/README.md`.
-pub fn reference_page() -> String {
-    let mut page = String::from(
-        "# Rules of the gate\n\n\
-         <!-- Generated from the rule tables in crates/admission/src/rules; change those instead. -->\n\n\
-         Every denial and warning ends in the id of its rule. Examples of each rule, which are also its tests, are on \
-         the pages in [tests/rules](../../tests/rules).\n",
-    );
-    for Entry {
-        id,
-        summary,
-        text,
-        resources,
-        on,
-        ..
-    } in catalogue()
-    {
-        let resources = if resources.is_empty() {
-            "every kind".to_owned()
-        } else {
-            resources.join(", ")
-        };
-        let when = on.words();
-        write!(
-            page,
-            "\n## {id}\n\n**{summary}**\n\n{text}\n\n*{resources}; {when}*\n"
-        )
-        .expect("writing to a string cannot fail");
-    }
-    page
 }
 
 fn collect<K: Ruled>(entries: &mut BTreeMap<&'static str, Entry>) {
@@ -112,7 +77,6 @@ fn entry(id: &'static str, doc: &'static str, on: Operations, refuses: bool) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use expect_test::expect_file;
 
     fn docs<K: Ruled>(id: &str) -> usize {
         let rules = K::RULES.iter().copied().flatten();
@@ -160,10 +124,5 @@ mod tests {
                 );
             }
         }
-    }
-
-    #[test]
-    fn the_reference_page_is_up_to_date() {
-        expect_file!["../../../docs/rules/README.md"].assert_eq(&reference_page());
     }
 }

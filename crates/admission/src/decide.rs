@@ -1,8 +1,8 @@
-//! The one question of this room: may this object be stored?
+//! The decision about a request: whether the object can be stored.
 //!
-//! Decides by running the stages one after another: bounds, defaults, mutating policies, schema, rules (each finding with its doubt,
-//! enforcement and ratchet), validating policies, verdict. Pure: the same request, facts and rulebook give the same bytes, whether it is
-//! a dry run or not.
+//! Runs the stages one after another: bounds, defaults, mutating policies, schema, rules (with confirmation, enforcement and ratchet of
+//! each finding), validating policies, verdict. It is pure: the same request, facts and rulebook give the same response, in a dry run as
+//! well.
 
 use std::collections::BTreeSet;
 
@@ -33,21 +33,21 @@ use api::v1alpha1::GROUP;
 use kubernetes::field::{Class, Fault, Findings, Identity, Path, Violation};
 use store::Facts;
 
-/// Decides whether the object of a request may be stored, and what is added to it; or whether it may be deleted.
+/// Decides whether the object of a request can be stored, and what is added to it, or whether it can be deleted.
 ///
-/// What rests on the absence of an object that only the watch has not seen warns and never refuses. The verdict names
-/// these objects ([`Verdict::asks`]) and what the user of the request must be allowed ([`Verdict::asks_whether`]); the caller
-/// asks the hub, and decides again with facts that have the answers.
+/// A finding that depends on the absence of an object warns and does not refuse while the object is only missing in the watch cache. The
+/// verdict contains these objects ([`Verdict::asks`]) and the permissions that the user needs ([`Verdict::asks_whether`]). The caller reads
+/// them from the hub, and decides again.
 pub fn decide(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     if let Some(pruned) = PrunedRequest::of(request) {
         let verdict = decide(&pruned.request(request), facts, rulebook);
-        return pruned.told(verdict, request, facts, rulebook);
+        return pruned.add_to(verdict, request, facts, rulebook);
     }
     let is_stored = request.operation != Operation::Create;
     let verdict = match v1beta1::AsAlpha::of(request) {
         Some(read) => {
             let verdict = decided(&read.request(request), facts, rulebook);
-            read.told(verdict, request.resource)
+            read.convert(verdict, request.resource)
         }
         None => decided(request, facts, rulebook),
     };
@@ -85,8 +85,8 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     }
     let Documents { object, old } = match Documents::read(request, shape) {
         Ok(documents) => documents,
-        // It is stored too deep for the parser, or with too many values: it can still be labelled, lose its finalizers and be made
-        // smaller.
+        // The stored object is nested too deep for the parser, or has too many values. Its labels and finalizers can still be changed,
+        // and it can be made smaller.
         Err(_) if bounds::keeps_the_spec(request) => {
             let (object, old) = (
                 bounds::metadata_of(request.object),
@@ -120,7 +120,7 @@ fn decided(request: &Request<'_>, facts: &Facts, rulebook: &Rulebook) -> Verdict
     judge(request, opened, facts, rulebook)
 }
 
-/// Decides about an update that no rule or policy judges.
+/// Decides about an update that no rule or policy checks.
 fn metadata_alone(request: &Request<'_>, object: &Value, old: Option<&Value>) -> Verdict {
     match metadata::faults(request, object, old) {
         faults if faults.is_empty() => Verdict::pass(),
@@ -142,13 +142,13 @@ fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -
         })
 }
 
-/// An object that is to be judged.
+/// An object to check.
 struct Opened {
     shape: &'static Shape,
     /// The stored object, with the defaults that the API server would show.
     old: Option<Value>,
     form: StoredForm,
-    /// What is too large in it and was stored so.
+    /// Its parts that are too large, and were stored so.
     excused: Vec<Violation>,
 }
 
@@ -195,7 +195,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     for fault in excused {
         findings.warn(fault);
     }
-    // Of the stored form: a mutating policy may have added a label.
+    // Read from the stored form, because a mutating policy may have added a label.
     for fault in metadata::faults(request, &form.stored, old) {
         findings.deny(fault);
     }
@@ -231,7 +231,8 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
     }
 }
 
-/// Decides whether an object may be deleted: it refuses what the object's guard, the operator or a policy says, and warns of the rest.
+/// Decides whether an object can be deleted. The deletion guard of the object, an enforcement setting or a policy can refuse it; all other
+/// findings warn.
 fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rulebook) -> Verdict {
     let stored = request.old.or(request.object).map(bounds::read);
     let Some(Ok(mut object)) = stored else {
@@ -258,7 +259,7 @@ fn part_with(request: &Request<'_>, shape: &Shape, facts: &Facts, rulebook: &Rul
     let Examined {
         mut findings, asked, ..
     } = by_kind(&case, &object, None);
-    // Of what others rest on only deletions are seen here, for advice: no policy was written with them in mind.
+    // Deletions of Placements and bindings are received only for advice, and no policy is meant for them.
     let judged = if request.group == GROUP || request.resource == Upgrade::RESOURCE {
         policies::part_with(&asking, &object)
     } else {
@@ -278,19 +279,19 @@ fn is_going(object: &Value) -> bool {
         .is_some_and(|time| !time.is_null())
 }
 
-/// What an update touches.
+/// The part of an object that an update changes.
 enum Touch<'a> {
-    /// Nothing that is the gate's business.
+    /// Nothing that the gate checks.
     Nothing,
-    /// Only metadata: judged by the policies and rules that read it, and by no others. Holds the object as it is stored.
+    /// Only metadata, which is checked only by the policies and rules that read it. Contains the stored object.
     Metadata(&'a Value),
-    /// The spec; the object may be new.
+    /// The spec, or the object is new.
     Spec,
 }
 
 /// The object and its stored predecessor.
 struct Documents {
-    /// The object exactly as it came.
+    /// The object as it was received.
     object: Value,
     /// The stored object, with the defaults that the API server would show.
     old: Option<Value>,
@@ -300,7 +301,7 @@ impl Documents {
     fn read(request: &Request<'_>, shape: &Shape) -> Result<Self, Violation> {
         let object = request
             .object
-            .ok_or_else(|| unreadable("the request carries no object"))?;
+            .ok_or_else(|| unreadable("the request has no object"))?;
         let object = bounds::read(object).map_err(|error| match error {
             ReadError::TooManyValues(violation) => *violation,
             ReadError::Syntax(error) => unreadable(error),
@@ -311,7 +312,7 @@ impl Documents {
                 None
             }
         };
-        // A stored object that cannot be read excuses nothing, and holds up no update that makes it smaller.
+        // A stored object that cannot be parsed does not soften findings, and does not block an update that makes it smaller.
         let old = old.and_then(|old| bounds::read(old).ok());
         let old = old.map(|mut old: Value| {
             shape.apply_defaults(&mut old);
@@ -321,8 +322,8 @@ impl Documents {
     }
 }
 
-/// Returns which part of an object is touched that a rule or a policy may judge. Of an object that is being deleted that is its spec
-/// alone: a client that removes a finalizer cannot be asked to repair anything first, a client that writes the spec can.
+/// Returns the changed part of an object that rules and policies check. For an object that is being deleted this is only the spec, because
+/// a client that removes a finalizer must not be blocked by other faults.
 fn touch<'a>(defaulted: &Value, old: Option<&'a Value>) -> Touch<'a> {
     let Some(old) = old else {
         return Touch::Spec;
@@ -338,13 +339,13 @@ fn touch<'a>(defaulted: &Value, old: Option<&'a Value>) -> Touch<'a> {
     }
 }
 
-/// The object as the API server would see it.
+/// The object in the form in which the API server stores it.
 struct StoredForm {
-    /// Pruned, unless the hub has done that, and defaulted: what is stored.
+    /// The stored form: pruned, unless the hub has done that, and with defaults.
     stored: Value,
-    /// Defaulted only: what the user wrote, for rules about fields that the API server drops. Absent when nothing was.
+    /// The object with defaults, but not pruned, for rules about fields that the API server drops. `None` if nothing was pruned.
     written: Option<Value>,
-    /// Exactly as it came, where something may be added to it or where fields were pruned.
+    /// The object as it was received, if it may be patched or was pruned.
     given: Option<Value>,
     unknown: Vec<Violation>,
 }
@@ -378,7 +379,7 @@ impl StoredForm {
             .into_iter()
             .flatten()
         {
-            // Replacing a value that the schema's default has filled meanwhile and adding an absent one are the same.
+            // A value that the default of the schema has set in the meantime is replaced, which has the same result.
             let _fits = json_patch::patch(document, patch);
         }
     }
@@ -387,7 +388,7 @@ impl StoredForm {
         self.written.as_ref().unwrap_or(&self.stored)
     }
 
-    /// As it came, but for defaults where nothing depends on them.
+    /// Returns the object as it was received; with defaults if nothing depends on them.
     fn given(&self) -> &Value {
         self.given.as_ref().unwrap_or(&self.stored)
     }
@@ -401,28 +402,31 @@ impl StoredForm {
 }
 
 fn shape_findings(faults: Vec<Violation>, unknown: Vec<Violation>) -> Findings {
-    let (mut misfits, mut strange) = (Findings::new(), Findings::new());
+    let (mut misfits, mut unknown_fields) = (Findings::new(), Findings::new());
     for fault in faults {
         misfits.deny(fault);
     }
     for field in unknown {
-        strange.warn(field);
+        unknown_fields.warn(field);
     }
     let mut findings = bounded(shape::VALUE, misfits, MOST_OF_A_RULE);
-    findings.extend(bounded(shape::UNKNOWN_FIELD, strange, MOST_OF_A_RULE));
+    findings.extend(bounded(shape::UNKNOWN_FIELD, unknown_fields, MOST_OF_A_RULE));
     findings
 }
 
-/// Joins what the rules and what the schema say: about one field a rule speaks alone, because it says more.
+/// Merges the findings of the rules and of the schema. For one field only the finding of the rule is kept, because it has more detail.
 fn merge(mut findings: Findings, shapely: Findings) -> Findings {
-    let told: BTreeSet<Path> = findings
+    let reported: BTreeSet<Path> = findings
         .violations()
         .iter()
         .map(|violation| violation.path().clone())
         .collect();
-    let names: BTreeSet<String> = told.iter().map(ToString::to_string).collect();
+    let names: BTreeSet<String> = reported.iter().map(ToString::to_string).collect();
     let (faults, warnings, audited) = shapely.into_parts();
-    for fault in faults.into_iter().filter(|fault| !is_told(fault, &told, &names)) {
+    for fault in faults
+        .into_iter()
+        .filter(|fault| !is_reported(fault, &reported, &names))
+    {
         findings.deny(fault);
     }
     for warning in warnings {
@@ -435,9 +439,9 @@ fn merge(mut findings: Findings, shapely: Findings) -> Findings {
 }
 
 // Kubernetes reports a value that fits none of several types without a path, and names the field in the text instead.
-fn is_told(fault: &Violation, told: &BTreeSet<Path>, names: &BTreeSet<String>) -> bool {
+fn is_reported(fault: &Violation, reported: &BTreeSet<Path>, names: &BTreeSet<String>) -> bool {
     if *fault.path() != Path::root() {
-        return told.contains(fault.path());
+        return reported.contains(fault.path());
     }
     let mut words = fault.detail().split_whitespace();
     words.any(|word| names.contains(word.trim_matches('"')))
@@ -452,7 +456,7 @@ fn name_of<'a>(request: &'a Request<'_>, object: &'a Value) -> &'a str {
     }
 }
 
-/// An object whose name the API server has yet to generate is named by its prefix.
+/// Returns the identity of an object; its name is `generateName` if the API server has not generated the name yet.
 fn identity(request: &Request<'_>, object: &Value) -> Identity {
     let prefix = || object.pointer("/metadata/generateName").and_then(Value::as_str);
     let name = match name_of(request, object) {

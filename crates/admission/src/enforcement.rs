@@ -1,7 +1,6 @@
-//! What a finding does: nothing, recorded, told, or refused, as the operator sets it by rule and place.
+//! The action of a finding (Off, Audit, Warn, Deny), as the operator sets it by rule, add-on and namespace.
 //!
-//! Decides which setting counts: the last one that matches. Where none matches, a finding does what its rule says. Page:
-//! `docs/enforcement.md`.
+//! The last setting that matches applies. If none matches, the default action of the rule applies. Page: `docs/enforcement.md`.
 
 use std::fmt;
 
@@ -12,30 +11,30 @@ use super::catalogue;
 use super::metadata::METADATA_VALUE;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, listed, nearest, quoted};
 
-/// The most settings of one file: every finding is held against all of them.
+/// The maximum number of settings in one file: every finding is compared with all of them.
 const MOST_SETTINGS: usize = 1000;
 const FIELDS: [&str; 4] = ["action", "addons", "namespaces", "rule"];
-/// What the ids of policies begin with; policies come and go, so that it is not known which ids exist.
+/// The prefix of the ids of policies. Policies are created and deleted at any time, so their ids are not checked.
 const OF_POLICIES: &str = "policy/";
 
-/// What a finding does.
+/// The action of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Action {
     /// Nothing: it is dropped.
     Off,
-    /// It is in the API server's audit log, and the user is not told.
+    /// It is recorded in the audit log of the API server only.
     Audit,
-    /// It is told, and the object is stored.
+    /// The user gets a warning, and the object is stored.
     Warn,
     /// The object is refused.
     Deny,
 }
 
 impl Action {
-    /// All of them, from the mildest on.
+    /// All actions, from the mildest to the strictest.
     pub const ALL: [Self; 4] = [Self::Off, Self::Audit, Self::Warn, Self::Deny];
 
-    /// Returns the word for it.
+    /// Returns its name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Off => "Off",
@@ -50,16 +49,16 @@ impl Action {
     }
 }
 
-/// Where a finding is: what settings are limited to.
+/// The add-on and namespace of a finding, to which settings can be limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scope<'a> {
-    /// The add-on that the object belongs to, where it says so.
+    /// The add-on that the object belongs to, if the object contains it.
     pub addon: Option<&'a str>,
     /// Namespace of the object, "" for cluster-scoped ones.
     pub namespace: &'a str,
 }
 
-/// Which findings do what.
+/// The actions of findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Enforcement {
     settings: Vec<Setting>,
@@ -78,7 +77,7 @@ struct Setting {
 /// Everything that is wrong with an enforcement file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnforcementError {
-    /// The faults, each with the place of its setting, as they are shown.
+    /// The faults, each with the path of its setting, as they are shown.
     pub faults: Vec<String>,
 }
 
@@ -121,7 +120,7 @@ impl Enforcement {
         })
     }
 
-    /// Returns what findings of a rule do in a place, if a setting says so.
+    /// Returns the action that a setting gives to findings of a rule in a scope, if there is one.
     pub fn action(&self, rule: &str, scope: &Scope<'_>) -> Option<Action> {
         let mut last_first = self.settings.iter().rev();
         last_first
@@ -129,14 +128,13 @@ impl Enforcement {
             .map(|setting| setting.action)
     }
 
-    /// Tells whether findings of a rule refuse in every place, for a rule that refuses when nothing is set. No setting changes
-    /// [`bounds::RULE`] and [`METADATA_VALUE`].
+    /// Returns whether no setting softens a rule that refuses by default. No setting changes [`bounds::RULE`] and [`METADATA_VALUE`].
     pub fn always_denies(&self, rule: &str) -> bool {
         let softens = |setting: &Setting| setting.action != Action::Deny && setting.rule.matches(rule);
         [bounds::RULE, METADATA_VALUE].contains(&rule) || !self.settings.iter().any(softens)
     }
 
-    /// Returns the findings as the settings want them.
+    /// Returns the findings with the actions of the settings.
     pub fn apply(&self, findings: Findings, scope: &Scope<'_>) -> Findings {
         if self.settings.is_empty() {
             return findings;
@@ -176,7 +174,7 @@ impl Setting {
     }
 }
 
-/// A text in which `*` stands for any letters, or none.
+/// A pattern in which `*` matches any characters, or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Glob(String);
 
@@ -189,7 +187,7 @@ impl Glob {
         let Some(last) = parts.next_back() else {
             return rest.is_empty();
         };
-        // The earliest place of every middle part leaves most room for the others.
+        // The earliest match of every middle part leaves the longest rest for the others.
         for part in parts {
             match rest.split_once(part) {
                 Some((_, after)) => rest = after,
@@ -200,20 +198,20 @@ impl Glob {
     }
 }
 
-/// Collects the faults of a file while it reads settings.
+/// Parses settings and collects the faults of the file.
 #[derive(Debug, Default)]
 struct Reader {
     faults: Vec<String>,
 }
 
 impl Reader {
-    fn tell(&mut self, path: &Path, fault: &Fault) {
+    fn report(&mut self, path: &Path, fault: &Fault) {
         self.faults.push(format!("{path}: {fault}"));
     }
 
     fn setting(&mut self, path: &Path, entry: &Value) -> Option<Setting> {
         let Some(fields) = entry.as_object() else {
-            self.tell(
+            self.report(
                 path,
                 &Fault::of(
                     Class::TypeInvalid,
@@ -226,9 +224,9 @@ impl Reader {
         for name in fields.keys().filter(|name| !FIELDS.contains(&name.as_str())) {
             let near = nearest(name, FIELDS).map(|near| format!("did you mean {}?", quoted(near)));
             let fault = Fault::bare(Class::Forbidden, "unknown field").hint_if(near);
-            self.tell(&path.key(name.clone()), &fault);
+            self.report(&path.key(name.clone()), &fault);
         }
-        // All fields are read before any is missed, so that every fault is told.
+        // All fields are parsed before one is required, so that every fault is reported.
         let rule = self.rule(&path.key("rule"), fields.get("rule"));
         let action = self.action(&path.key("action"), fields.get("action"));
         let addons = self.globs(path, fields, "addons");
@@ -244,7 +242,7 @@ impl Reader {
     fn rule(&mut self, path: &Path, value: Option<&Value>) -> Option<Glob> {
         let Some(text) = value.and_then(Value::as_str).filter(|text| !text.is_empty()) else {
             let detail = "must be the id of a rule, such as \"rollout/max-concurrency\" or \"rollout/*\"";
-            self.tell(path, &Fault::bare(Class::Required, detail));
+            self.report(path, &Fault::bare(Class::Required, detail));
             return None;
         };
         let glob = Glob(text.to_owned());
@@ -261,7 +259,7 @@ impl Reader {
         families.dedup();
         let candidates = ids.iter().copied().chain(families.iter().map(String::as_str));
         let near = nearest(text, candidates).map(|near| format!("did you mean {}?", quoted(near)));
-        self.tell(
+        self.report(
             path,
             &Fault::of_text(Class::NotFound, text, "no rule has this id").hint_if(near),
         );
@@ -269,7 +267,7 @@ impl Reader {
     }
 
     fn action(&mut self, path: &Path, value: Option<&Value>) -> Option<Action> {
-        // YAML 1.1 reads an unquoted `Off` as false, and so do people's tools.
+        // YAML 1.1 parses an unquoted `Off` as false, and so do many tools.
         let word = match value {
             Some(Value::Bool(false)) => Some("Off"),
             other => other.and_then(Value::as_str),
@@ -286,11 +284,11 @@ impl Reader {
                     .hint_if(near.map(|near| format!("did you mean {}?", quoted(near))))
             }
         };
-        self.tell(path, &fault);
+        self.report(path, &fault);
         None
     }
 
-    /// Returns nothing when the field is wrong, and no globs when it is absent.
+    /// Returns `None` if the field is invalid, and `Some(None)` if it is absent.
     #[expect(clippy::option_option, reason = "wrong and absent differ")]
     fn globs(
         &mut self,
@@ -312,8 +310,8 @@ impl Reader {
             }
             Some(_) | None => {
                 let detail =
-                    "must be a list of names, in which \"*\" stands for any letters; leave it out for all";
-                self.tell(&path.key(name), &Fault::of(Class::Invalid, value, detail));
+                    "must be a list of names, in which \"*\" matches any characters; omit it to select all";
+                self.report(&path.key(name), &Fault::of(Class::Invalid, value, detail));
                 None
             }
         }
@@ -377,23 +375,23 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_of_a_file_is_told_with_its_place() {
+    fn every_fault_of_a_file_is_reported_with_its_path() {
         let text = "\
 - {rule: rolout/*, action: Denny}
 - {rule: config/duplicate, action: Warn, addon: [a]}
 - {action: Off, namespaces: all}
 - just-text
 ";
-        let told = Enforcement::parse(text).expect_err("everything is wrong").faults;
+        let faults = Enforcement::parse(text).expect_err("everything is wrong").faults;
         let expected = [
             r#"[0].rule: Not found: "rolout/*": no rule has this id; hint: did you mean "rollout/*"?"#,
             r#"[0].action: Unsupported value: "Denny": must be one of "Off", "Audit", "Warn", "Deny"; hint: did you mean "Deny"?"#,
             r#"[1].addon: Forbidden: unknown field; hint: did you mean "addons"?"#,
             r#"[2].rule: Required value: must be the id of a rule, such as "rollout/max-concurrency" or "rollout/*""#,
-            r#"[2].namespaces: Invalid value: "all": must be a list of names, in which "*" stands for any letters; leave it out for all"#,
+            r#"[2].namespaces: Invalid value: "all": must be a list of names, in which "*" matches any characters; omit it to select all"#,
             r#"[3]: Invalid value: "just-text": must be a setting with rule and action"#,
         ];
-        assert_eq!(told, expected);
+        assert_eq!(faults, expected);
     }
 
     #[test]

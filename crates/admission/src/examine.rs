@@ -1,8 +1,7 @@
-//! Running the rules of a kind on one object.
+//! Runs the rules of a kind on one object.
 //!
-//! Decides what becomes of a rule that fails: a panic or an overrun is a finding of that rule alone. A rule that
-//! refuses and could not look at everything refuses: what is too big or too slow is never waved through. Never decides what a
-//! rule finds.
+//! A panic or an exhausted step budget is a finding of that rule only. If a rule that refuses could not check everything, the object is
+//! refused: an object that is too large or too slow to check is never admitted unchecked.
 
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -20,12 +19,12 @@ use super::unconfirmed::Unconfirmed;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation};
 use store::{Facts, ObjectKey, UserRight};
 
-/// The most findings of one rule; a document can hold a mistake ten thousand times.
+/// The maximum number of findings of one rule, because an object can contain one mistake ten thousand times.
 pub(super) const MOST_OF_A_RULE: usize = 100;
-/// The most that is remembered of a stored object: every fault of it excuses one of the new object.
+/// The maximum number of findings of a stored object: each one excuses one finding of the new object.
 const MOST_BEFORE: usize = 20_000;
 
-/// Everything that the rules of one request share.
+/// The data that the rules of one request share.
 pub(super) struct Case<'a> {
     pub(super) request: &'a Request<'a>,
     pub(super) name: &'a str,
@@ -34,7 +33,7 @@ pub(super) struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Returns where findings about the object are, for the operator's settings.
+    /// Returns the scope of findings about the object, for the enforcement settings.
     pub(super) fn scope(&self) -> Scope<'_> {
         let addon = match self.request.resource {
             Addon::RESOURCE | ClusterAddon::RESOURCE => Some(self.name),
@@ -47,18 +46,18 @@ impl Case<'_> {
     }
 }
 
-/// What the rules found, and the objects that the hub should be asked for before they are relied on.
+/// The findings of the rules, and the objects to read from the hub before the findings are final.
 #[derive(Debug, Default)]
 pub(super) struct Examined {
     pub(super) findings: Findings,
     pub(super) asked: BTreeSet<ObjectKey>,
-    /// What the one who asks must be allowed.
+    /// The permissions that the user needs.
     pub(super) rights: BTreeSet<UserRight>,
-    /// What cannot be decided without the user of a request.
+    /// The findings that depend on the user of a request.
     pub(super) undecided: Vec<Violation>,
 }
 
-/// Examines an object with the rules of its kind; what was wrong before and is untouched only warns.
+/// Checks an object with the rules of its kind. Old faults that the update does not change only warn.
 pub(super) fn examine<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
     let found = check::<K>(case, object, old, MOST_OF_A_RULE);
     let findings = found.findings;
@@ -73,7 +72,7 @@ pub(super) fn examine<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Va
     Examined { findings, ..found }
 }
 
-/// What a rule finds of an untouched spec was there before, even if the rule gave up before it said so.
+/// All findings about an unchanged spec are old, even if the rule did not finish on the old object.
 fn unjudged(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
     let gave_up: BTreeSet<&str> = before
         .violations()
@@ -119,7 +118,7 @@ fn check<K: Ruled>(case: &Case<'_>, object: &Value, old: Option<&Value>, most: u
     }
 }
 
-/// Runs one rule. Facts and object are only read, so that a panic leaves nothing half-done behind.
+/// Runs one rule. Facts and object are only read, so a panic leaves no inconsistent state.
 fn run<K: Ruled>(rule: &Rule<K>, subject: &Subject<'_, K>, most: usize) -> Findings {
     let found = catch_unwind(AssertUnwindSafe(|| {
         let mut found = Findings::new();
@@ -129,13 +128,13 @@ fn run<K: Ruled>(rule: &Rule<K>, subject: &Subject<'_, K>, most: usize) -> Findi
     match found {
         Ok(found) if subject.effort.is_exceeded() => {
             let mut found = bounded(rule.id, found, most);
-            found.extend(gave_up(rule.id, rule.refuses));
+            found.extend(unfinished(rule.id, rule.refuses));
             found
         }
         Ok(found) => bounded(rule.id, found, most),
         Err(_) => failed(
             rule.id,
-            "this rule failed, which is a bug; all others were checked",
+            "this rule failed because of a bug in Tidegate; all other rules were checked",
         ),
     }
 }
@@ -146,10 +145,13 @@ fn failed(id: &'static str, detail: &str) -> Findings {
     findings
 }
 
-/// What a rule could not look at is refused by a rule that refuses. The place is the spec: an object that was stored so can
-/// still be labelled and deleted.
-fn gave_up(id: &'static str, refuses: bool) -> Findings {
-    let fault = Fault::bare(Class::Internal, "this rule gave up: there is too much to look at");
+/// Returns the finding of a rule that did not finish; a rule that refuses then refuses. The path is the spec, so that labels of a stored
+/// object can still be changed and it can be deleted.
+fn unfinished(id: &'static str, refuses: bool) -> Findings {
+    let fault = Fault::bare(
+        Class::Internal,
+        "this rule did not finish: there is too much to check",
+    );
     let violation = fault.at(Path::root().key("spec"), id);
     let mut findings = Findings::new();
     if refuses {
@@ -160,13 +162,13 @@ fn gave_up(id: &'static str, refuses: bool) -> Findings {
     findings
 }
 
-/// Cuts what one rule found; tells how much more there was.
+/// Limits the findings of one rule, and reports how many more there are.
 pub(super) fn bounded(id: &'static str, found: Findings, most: usize) -> Findings {
     let count = found.violations().len() + found.warnings().len();
     if count <= most {
         return found;
     }
-    let place = outermost(&found);
+    let path = outermost(&found);
     let (violations, warnings, audited) = found.into_parts();
     let refused = violations.len().min(most);
     let mut kept = Findings::new();
@@ -180,12 +182,12 @@ pub(super) fn bounded(id: &'static str, found: Findings, most: usize) -> Finding
         kept.audit(violation);
     }
     let more = count.saturating_sub(most);
-    let detail = format!("this rule found {more} more");
-    kept.warn(Fault::bare(Class::TooMany, detail).at(place, id));
+    let detail = format!("this rule has {more} more findings");
+    kept.warn(Fault::bare(Class::TooMany, detail).at(path, id));
     kept
 }
 
-/// The field of the object that the first finding is in: what is said of all of them must not be taken for that one.
+/// Returns the top-level field of the first finding, because the message is about all findings and not about one field.
 fn outermost(found: &Findings) -> Path {
     let first = found.violations().first().map(Violation::path);
     let first = first.or_else(|| found.warnings().first().map(|warning| warning.violation().path()));
@@ -220,39 +222,40 @@ mod tests {
         run(&rule(check), &subject, MOST_OF_A_RULE)
     }
 
-    fn said(findings: &Findings) -> Vec<String> {
+    fn warnings(findings: &Findings) -> Vec<String> {
         findings.warnings().iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_rule_that_panics_warns_and_harms_nobody() {
+    fn a_rule_that_panics_only_warns() {
         let findings = found(|_, findings| {
             findings.deny(Fault::bare(Class::Invalid, "half-done").at(Path::root(), "test/rule"));
             panic!("a rule with a bug");
         });
-        assert!(findings.allows(), "nobody is locked out by a bug");
-        let expected = "this rule failed, which is a bug; all others were checked [test/rule]";
-        assert_eq!(said(&findings), [expected]);
+        assert!(findings.allows(), "a bug in a rule refuses no object");
+        let expected =
+            "this rule failed because of a bug in Tidegate; all other rules were checked [test/rule]";
+        assert_eq!(warnings(&findings), [expected]);
     }
 
     #[test]
-    fn a_rule_that_looks_at_too_much_refuses_what_it_has_not_seen() {
+    fn a_rule_that_exceeds_its_budget_refuses() {
         let findings = found(|subject, findings| {
             findings.deny(Fault::bare(Class::Invalid, "seen").at(Path::root(), "test/rule"));
             while subject.effort.spend(1000) {}
         });
-        let told: Vec<String> = findings.violations().iter().map(ToString::to_string).collect();
+        let found: Vec<String> = findings.violations().iter().map(ToString::to_string).collect();
         let expected = [
             "seen [test/rule]",
-            "spec: Internal error: this rule gave up: there is too much to look at [test/rule]",
+            "spec: Internal error: this rule did not finish: there is too much to check [test/rule]",
         ];
-        assert_eq!(told, expected);
+        assert_eq!(found, expected);
     }
 
     #[test]
-    fn advice_that_gives_up_refuses_nothing() {
-        assert!(gave_up("test/rule", false).allows());
-        assert!(!gave_up("test/rule", true).allows());
+    fn an_unfinished_rule_that_only_warns_refuses_nothing() {
+        assert!(unfinished("test/rule", false).allows());
+        assert!(!unfinished("test/rule", true).allows());
     }
 
     #[test]
@@ -264,6 +267,9 @@ mod tests {
             }
         });
         assert_eq!(findings.violations().len(), MOST_OF_A_RULE);
-        assert_eq!(said(&findings), ["list: this rule found 900 more [test/rule]"]);
+        assert_eq!(
+            warnings(&findings),
+            ["list: this rule has 900 more findings [test/rule]"]
+        );
     }
 }

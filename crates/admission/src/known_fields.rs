@@ -1,13 +1,12 @@
-//! Which fields a definition knows: one version of a CustomResourceDefinition, compiled, and those of a hub.
-//!
-//! Decides which fields are dropped, and which known field is nearest to one. Never knows a request.
+//! The fields of compiled CustomResourceDefinitions, those of this program and those of a hub: which fields are dropped, and the closest
+//! known field.
 
 use schema::Schema;
 use serde_json::Value;
 
 use kubernetes::field::{Path, Segment, nearest, quoted};
 
-/// The most unknown fields that a known one is looked for.
+/// The maximum number of unknown fields for which a known field is suggested.
 const MOST_SUGGESTED: usize = 20;
 
 /// One version of one CRD, compiled.
@@ -19,12 +18,12 @@ pub(super) struct Shape {
     pub(super) schema: Schema,
 }
 
-/// The definitions of a hub, as far as they are known.
+/// The known CRDs of a hub.
 #[derive(Default)]
 pub struct HubDefinitions(Vec<Shape>);
 
 impl HubDefinitions {
-    /// Reads CustomResourceDefinitions as the hub serves them; what cannot be read is unknown.
+    /// Compiles the CustomResourceDefinitions of a hub. One that cannot be compiled is unknown.
     pub fn of<'d>(definitions: impl IntoIterator<Item = &'d Value>) -> Self {
         Self(definitions.into_iter().flat_map(shapes).collect())
     }
@@ -63,7 +62,7 @@ fn shapes(definition: &Value) -> Vec<Shape> {
 }
 
 impl Shape {
-    /// Compiles a version of a definition; nothing when its schema is none.
+    /// Compiles a version of a CRD; `None` if its schema is invalid.
     pub(super) fn parse(group: &str, version: &str, resource: &str, definition: Value) -> Option<Self> {
         Some(Self {
             group: group.to_owned(),
@@ -74,12 +73,12 @@ impl Shape {
         })
     }
 
-    /// Tells whether it is that of a resource.
+    /// Returns whether it is the version of a resource.
     pub(super) fn is_of(&self, group: &str, version: &str, resource: &str) -> bool {
         self.group == group && self.version == version && self.resource == resource
     }
 
-    /// Removes what the schema does not know; returns the fields that users write, the first of them with the nearest known one.
+    /// Removes unknown fields. Returns those that users write, the first ones with the closest known field.
     pub(super) fn prune(&self, object: &mut Value) -> Vec<(Path, Option<String>)> {
         let mut suggestions = 0..MOST_SUGGESTED;
         let removed = self.schema.prune(object);
@@ -92,7 +91,7 @@ impl Shape {
             .collect()
     }
 
-    /// Tells whether the schema names a field.
+    /// Returns whether the schema has a field.
     pub(super) fn has(&self, path: &Path) -> bool {
         descend(&self.definition, path.segments()).is_some()
     }
@@ -112,7 +111,7 @@ impl Shape {
     }
 }
 
-// The status belongs to the controller that observes, and the API server looks after metadata itself.
+// The status belongs to its controller, and the API server checks metadata itself.
 pub(super) fn is_users(path: &Path) -> bool {
     match path.segments().first() {
         Some(Segment::Key(name)) => name != "status" && name != "metadata",

@@ -1,7 +1,7 @@
-//! May this object be stored?
+//! Admission: decides whether an object can be stored.
 //!
-//! Decides with one pure function, [`decide()`], from the request and the facts of the fleet. Never waits, never writes
-//! and never logs an object. Each rule is one entry of a table, documented where it stands and on a page of examples.
+//! One pure function, [`decide()`], decides from the request and the facts about the fleet. It never waits, never writes and never logs
+//! an object. Each rule is one entry of a table with its documentation, and has a page of examples.
 
 mod backstop;
 mod body;
@@ -34,7 +34,7 @@ mod webhook_configurations;
 pub mod wire;
 
 pub use backstop::{BACKSTOP_SINCE_MINOR, BackstopPolicy, backstop};
-pub use catalogue::{Entry, catalogue, reference_page};
+pub use catalogue::{Entry, catalogue};
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use known_fields::HubDefinitions;

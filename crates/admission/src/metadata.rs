@@ -1,7 +1,7 @@
 //! The metadata stage: what an API server checks in the metadata of every object.
 //!
-//! An API server checks metadata after the mutating webhooks and answers 422 (`Invalid`). `kubectl apply --force`, Argo CD's `Force` and
-//! Flux's `force` delete an object whose change is answered so. Reported here, a change is refused with 403, which deletes nothing.
+//! An API server checks metadata after the mutating webhooks and responds with 422 (`Invalid`). `kubectl apply --force`, Argo CD's `Force`
+//! and Flux's `force` delete an object when they get this response. The webhook refuses such a change with 403, which deletes nothing.
 
 use kubernetes::object_meta::{self, MetaFault, NameRule};
 use serde_json::Value;
@@ -9,24 +9,24 @@ use serde_json::Value;
 use super::request::{Operation, Request};
 use kubernetes::field::{Class, Fault, Path, Violation};
 
-/// A name, a label, an annotation, a finalizer, an owner or another part of the metadata is one that an API server refuses.
+/// The API server rejects a name, a label, an annotation, a finalizer, an owner or another part of the metadata.
 pub const METADATA_VALUE: &str = "metadata/value";
 
 /// Id and documentation of the rule.
 pub(super) const DOC: (&str, &str) = (
     METADATA_VALUE,
-    "The metadata is what an API server takes.\n\n\
-     Keys and values of labels, keys and the size of annotations, finalizers, owner references, the prefix of a generated name, and \
-     fields that never change once an object is stored, with the words of Kubernetes. The API server checks the same after the \
-     webhook, but answers a wrong change with code 422: tools with a force mode then delete the object and create it again, with \
-     everything that depends on it. The webhook refuses the change with code 403, and no setting changes that. Refused.\n\n\
-     `tidegate check` also reports names and namespaces.",
+    "The metadata is valid for Kubernetes.\n\n\
+     Checks the keys and values of labels, the keys and the size of annotations, finalizers, owner references, the prefix of a \
+     generated name, and immutable fields, with the messages of Kubernetes. The API server checks the same after the webhook, but \
+     rejects an invalid change with code 422: tools with a force mode then delete the object and create it again, with everything \
+     that depends on it. Refused, with code 403, and no setting changes that.\n\n\
+     `tidegate check` also checks names and namespaces.",
 );
 
-/// Fields of the metadata that an update may repeat or leave out, and never change.
+/// Metadata fields that an update can repeat or omit, but not change.
 pub(super) const IMMUTABLE: [&str; 3] = ["uid", "deletionTimestamp", "deletionGracePeriodSeconds"];
 
-/// Returns what an API server will refuse in the metadata of an object that is created or replaces `old`.
+/// Returns what an API server rejects in the metadata of an object that is created or replaces `old`.
 pub(super) fn faults(request: &Request<'_>, object: &Value, old: Option<&Value>) -> Vec<Violation> {
     let nothing = Value::Null;
     let metadata = object.get("metadata").unwrap_or(&nothing);
@@ -42,7 +42,7 @@ pub(super) fn faults(request: &Request<'_>, object: &Value, old: Option<&Value>)
         let (is, was) = (metadata.get(*name), before.and_then(|before| before.get(*name)));
         if let Some(value) = is.filter(|is| !is.is_null() && Some(*is) != was) {
             let fault = Fault::of(Class::Invalid, value, "cannot be changed");
-            found.push(fault.hint("leave it out").at(root().key(*name), METADATA_VALUE));
+            found.push(fault.hint("remove it").at(root().key(*name), METADATA_VALUE));
         }
     }
     found
@@ -74,7 +74,7 @@ pub fn metadata_violation(found: &MetaFault) -> Violation {
         .at(path, METADATA_VALUE)
 }
 
-/// Tells whether a text has a part that a program was to replace: `<name>`, `${NAME}`, `$(NAME)`, `{{name}}`.
+/// Returns whether a text has a placeholder that a program should have replaced: `<name>`, `${NAME}`, `$(NAME)`, `{{name}}`.
 fn is_placeholder(text: &str) -> bool {
     [("<", ">"), ("${", "}"), ("$(", ")"), ("{{", "}}")]
         .into_iter()

@@ -1,7 +1,7 @@
-//! What a hub's own definitions make of an object before it is stored.
+//! Pruning with the CRDs of a hub.
 //!
-//! Decides which fields are dropped, and says so. An API server has dropped them before it calls a webhook; a tool that reads files
-//! does it here, so that what is judged is what the hub would store.
+//! An API server drops unknown fields before it calls a webhook. For a tool that reads files they are dropped here, with a warning, so that
+//! the checked object is the one that the hub would store.
 
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -17,20 +17,20 @@ use api::v1alpha1::VERSION;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation};
 use store::Facts;
 
-/// The object of a request as the hub would store it, and what it would drop.
+/// The object of a request as the hub would store it, and the fields that it would drop.
 pub(super) struct PrunedRequest {
     object: Box<RawValue>,
     dropped: Vec<Violation>,
 }
 
 impl PrunedRequest {
-    /// Returns what the hub would store, if its definition of the kind is known.
+    /// Returns the object that the hub would store, if its CRD of the kind is known.
     pub(super) fn of(request: &Request<'_>) -> Option<Self> {
         let FieldsKnownBy::Definitions(definitions) = request.circumstances.fields else {
             return None;
         };
         let hub = definitions.shape(request.group, request.version, request.resource)?;
-        // What is too large to be looked into is refused for that.
+        // An object that is too large to be parsed is refused elsewhere.
         let raw = request.object.filter(|_| bounds::excess(request).is_readable())?;
         let mut object = bounds::read(raw).ok()?;
         let renamed = v1beta1::strays_of(request, &object);
@@ -53,7 +53,7 @@ impl PrunedRequest {
         })
     }
 
-    /// Returns the request about what the hub would store.
+    /// Returns the request with the object that the hub would store.
     pub(super) fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
         Request {
             object: Some(&self.object),
@@ -65,8 +65,8 @@ impl PrunedRequest {
         }
     }
 
-    /// Adds to a verdict what is dropped.
-    pub(super) fn told(
+    /// Adds warnings about the dropped fields to a verdict.
+    pub(super) fn add_to(
         self,
         verdict: Verdict,
         request: &Request<'_>,
@@ -92,12 +92,11 @@ impl PrunedRequest {
 }
 
 fn dropped(path: Path, near: Option<String>, ours: Option<&'static Shape>) -> Violation {
-    let detail =
-        "unknown field: the hub's definition does not have it, and drops it when the object is stored";
+    let detail = "unknown field: the hub's CRD does not have it, so the hub drops it";
     let fault = Fault::bare(Class::Invalid, detail);
     let is_ours = ours.is_some_and(|shape| shape.has(&path));
     let fault = if is_ours {
-        fault.hint("update the hub's definition: the one of this version of Tidegate has the field")
+        fault.hint("update the CRD of the hub: the CRD of this version of Tidegate has the field")
     } else {
         fault.hint_if(near)
     };
@@ -169,8 +168,7 @@ mod tests {
         let (newer, older) = (HubDefinitions::of([&newer]), HubDefinitions::of([&older]));
         let none: [&str; 0] = [];
         let field = json!({"hostedModeAutoDiscovery": {"mode": "Enable", "modes": 1}});
-        let dropped =
-            "unknown field: the hub's definition does not have it, and drops it when the object is stored";
+        let dropped = "unknown field: the hub's CRD does not have it, so the hub drops it";
         assert_eq!(
             said(FieldsKnownBy::Definitions(&newer), "v1alpha1", &field),
             [format!(
@@ -190,11 +188,11 @@ mod tests {
         assert_eq!(
             said(FieldsKnownBy::Definitions(&older), "v1alpha1", &ours),
             [format!(
-                "spec.configuration: Invalid value: {dropped}; hint: update the hub's definition: the one of this version of \
+                "spec.configuration: Invalid value: {dropped}; hint: update the CRD of the hub: the CRD of this version of \
                  Tidegate has the field [schema/unknown-field]"
             )]
         );
-        // A hub whose definition is not known is taken for one that has ours.
+        // If the CRD of the hub is not known, that of this program is used.
         let nothing = HubDefinitions::default();
         assert_eq!(
             said(FieldsKnownBy::Definitions(&nothing), "v1alpha1", &ours),

@@ -1,7 +1,6 @@
-//! The ratchet: an old fault that the update leaves as it is warns, and never refuses.
+//! The ratchet: an old fault that an update does not change only warns.
 //!
-//! Decides which faults of an update were there before. Without it a new rule would hold every stored object that breaks
-//! it: no label, no other field could be changed until a user repairs what the gate only now calls wrong.
+//! Without it, a new rule would block every update of a stored object that violates it, even of a label, until a user fixes the object.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -12,11 +11,11 @@ use super::request::MetadataPart;
 use crate::policy::PolicySet;
 use kubernetes::field::{Class, Findings, Path, Segment, Violation};
 
-/// Turns those violations of `object` into warnings that `before` tells of `old` as well, with the same value.
+/// Turns those violations of `object` into warnings that `before` has for `old` as well, with the same value.
 ///
 /// Each old fault excuses one new fault: first the one at the same path, then one that differs in list positions only,
-/// because removing the item before a faulty one moves the fault without touching it. A rule that could not judge
-/// the old object excuses only that it cannot judge the new one.
+/// because removing the item before a faulty one moves the fault without changing it. If a rule did not finish on
+/// the old object, this excuses only that it does not finish on the new one.
 pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old: &Value) -> Findings {
     let (mut new, mut was) = (Values::of(object), Values::of(old));
     soften_by(
@@ -27,8 +26,8 @@ pub(super) fn soften(findings: Findings, object: &Value, before: &Findings, old:
     )
 }
 
-/// The same for those who know better than by the value at its path what a fault is about: it is untouched where both, what
-/// the new and what the old one is about, read the same.
+/// The same with functions that return what a fault is about, instead of the value at its path. A fault is unchanged if both functions
+/// return the same text.
 pub(super) fn soften_by(
     findings: Findings,
     before: &Findings,
@@ -36,14 +35,14 @@ pub(super) fn soften_by(
     was_about: impl FnMut(&Violation) -> Option<Rc<str>>,
 ) -> Findings {
     let mut excuses = Excuses::of(before.violations(), findings.violations(), was_about);
-    // The same place first, for all of them: what has moved takes what is left.
+    // Faults at the same path first; faults that have moved use the remaining ones.
     let in_place =
         findings.softened(|violation| excuses.excuse(violation, violation.path(), about(violation)));
     in_place.softened(|violation| excuses.excuse(violation, &shape(violation.path()), about(violation)))
 }
 
-/// Tells whether two versions of an object differ in finalizers or owners, and in nothing else. These belong to the programs that clean
-/// up, which cannot repair the rest of the object.
+/// Returns whether two versions of an object differ only in finalizers or owners. These belong to programs that clean up, which cannot fix
+/// the rest of the object.
 pub(super) fn only_keepers_differ(object: &Value, old: &Value) -> bool {
     let differs = |pointer: &str| object.pointer(pointer) != old.pointer(pointer);
     let (keepers, others): (Vec<_>, Vec<_>) = MetadataPart::EVERY
@@ -54,20 +53,20 @@ pub(super) fn only_keepers_differ(object: &Value, old: &Value) -> bool {
         && keepers.iter().any(|part| differs(&part.pointer()))
 }
 
-/// Turns the violations of policies into warnings whose text names neither finalizers nor owners.
+/// Turns the violations of policies that read neither finalizers nor owners into warnings.
 pub(super) fn soften_unnamed(findings: Findings, policies: &PolicySet) -> Findings {
     let names = [MetadataPart::Finalizers, MetadataPart::OwnerReferences].map(MetadataPart::name);
     findings.softened(|violation| !policies.names_any(violation.rule(), &names))
 }
 
-/// What the old faults excuse.
+/// The old faults that excuse new ones.
 struct Excuses {
-    /// Old faults by rule, whether it judged at all, place, and value at it. A place is a path, and again its shape.
+    /// The number of old faults by rule, whether the rule finished, path, and value. Each one is counted by its path and by its shape.
     by_place: BTreeMap<Place, Vec<usize>>,
     is_used: Vec<bool>,
 }
 
-/// Rule, whether it could judge, path or shape, and the value as text.
+/// Rule, whether it finished, path or shape, and the value as text.
 type Place = (String, bool, Path, Option<Rc<str>>);
 
 impl Excuses {
@@ -99,7 +98,7 @@ impl Excuses {
         }
     }
 
-    /// Tells whether an old fault that has excused none yet excuses this one.
+    /// Returns whether an unused old fault excuses this one, and uses it.
     fn excuse(&mut self, violation: &Violation, at: &Path, about: Option<Rc<str>>) -> bool {
         let place = place(violation, at.clone(), about);
         let Some(excuses) = self.by_place.get_mut(&place) else {
@@ -120,7 +119,7 @@ fn place(violation: &Violation, path: Path, value: Option<Rc<str>>) -> Place {
     (violation.rule().to_owned(), could_judge, path, value)
 }
 
-/// Returns a path without its positions.
+/// Returns a path without its list indices.
 fn shape(path: &Path) -> Path {
     let steps = path.segments().iter();
     steps.fold(Path::root(), |shape, step| match step {

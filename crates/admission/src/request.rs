@@ -1,6 +1,4 @@
-//! One question of the API server, borrowed from the bytes it came in.
-//!
-//! Decides which requests pass unseen, whatever they carry. Never parses an object before it must.
+//! One admission request, borrowed from its body, and which requests are admitted without a check. Objects are parsed only when needed.
 
 use jiff::Timestamp;
 use schema::Stop;
@@ -8,16 +6,16 @@ use serde_json::value::RawValue;
 
 use super::known_fields::HubDefinitions;
 
-/// Which of the two webhooks asks.
+/// The webhook of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhook {
-    /// Before the schema of the CRD is checked; may add what is absent.
+    /// Before the schema of the CRD is checked; it can add absent fields.
     Mutate,
-    /// After it, on the final object; changes nothing.
+    /// After the schema is checked, with the final object; it changes nothing.
     Validate,
 }
 
-/// What a request does to its object.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Creates it.
@@ -30,7 +28,7 @@ pub enum Operation {
     Connect,
 }
 
-/// What of metadata its owners write, and policies may read. Everything else of it the API server keeps itself.
+/// The parts of metadata that users write and policies can read. The API server manages the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MetadataPart {
     Labels,
@@ -58,7 +56,7 @@ impl MetadataPart {
         }
     }
 
-    /// Tells whether it says who keeps the object, and what goes with it.
+    /// Returns whether it is finalizers or owner references.
     pub(super) const fn is_of_keepers(self) -> bool {
         match self {
             Self::Finalizers | Self::OwnerReferences => true,
@@ -66,23 +64,23 @@ impl MetadataPart {
         }
     }
 
-    /// Returns where it stands, as expressions write it.
+    /// Returns its path in expressions.
     pub(super) fn path(self) -> String {
         format!("metadata.{}", self.name())
     }
 
-    /// Returns where it stands, as a JSON pointer.
+    /// Returns its JSON pointer.
     pub(super) fn pointer(self) -> String {
         format!("/metadata/{}", self.name())
     }
 }
 
-/// One question: may this be stored?
+/// An admission request.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Which webhook asks.
+    /// The webhook.
     pub webhook: Webhook,
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
     /// API group of the resource.
     pub group: &'a str,
@@ -100,68 +98,67 @@ pub struct Request<'a> {
     pub name: &'a str,
     /// The object as it would be stored.
     pub object: Option<&'a RawValue>,
-    /// The object as it is stored.
+    /// The stored object.
     pub old: Option<&'a RawValue>,
-    /// Whether nothing will be stored. The answer is the same.
+    /// Whether it is a dry run. The response is the same.
     pub dry_run: bool,
-    /// What only policies look at.
+    /// Data that only policies read.
     pub circumstances: RequestContext<'a>,
 }
 
-/// Who asks, and when. Built-in rules never look at it: for the same object and the same facts every user gets the same answer,
-/// as long as `stop` does not end the rules early.
+/// The user, the time and other context of a request. Built-in rules do not read it: for the same object and the same facts every user gets
+/// the same result, unless `stop` ends the rules early.
 ///
-/// One of them, `permission/author`, has the hub asked what the user of the request may do. It names the question only; the
-/// answer comes back among the facts, so that for such objects two users may get two answers.
+/// The rules `permission/author` and `upgrade/placement-access` need the permissions of the user. They return the permissions to check, and
+/// read the results from the facts, so two users may get different results.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestContext<'a> {
     /// Id of the request.
     pub uid: &'a str,
-    /// The user of the request, as the API server tells it; absent where there is no request, as in an audit.
+    /// The user of the request, from the API server; absent without a request, as in an audit.
     pub user: Option<&'a RawValue>,
     /// Options of the operation.
     pub options: Option<&'a RawValue>,
     /// The time of the request.
     pub now: Option<Timestamp>,
-    /// By which exceptions end where there is no request that has a time, as in an audit.
+    /// The time for the end of exceptions without a request, as in an audit.
     pub date: Option<Timestamp>,
-    /// What becomes of a policy that asks for a fact which is not known.
+    /// What happens to a policy that reads an unknown fact.
     pub unknown: UnknownFacts,
-    /// Whose definition says which fields are known.
+    /// The CRDs that define the known fields.
     pub fields: FieldsKnownBy<'a>,
-    /// Ends the decision before it is done: for a deadline that another thread watches. What was not looked at is then
-    /// refused, or told, as its failure policy wants it.
+    /// Stops the decision early, for a deadline in another thread. Rules that did not finish then refuse or warn, and policies follow their
+    /// failure policy.
     pub stop: &'a Stop,
 }
 
-/// What becomes of a policy that asks for a fact which is not known.
+/// What happens to a policy that reads an unknown fact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnknownFacts {
-    /// Its failure policy decides: the gate must answer.
+    /// Its failure policy applies, because the gate must decide.
     #[default]
     Fail,
-    /// It is told as undecided: an audit has no request, and a check of files only a part of the hub.
+    /// The finding is undecided: an audit has no request, and a check of files has only a part of the hub.
     SetAside,
 }
 
-/// Whose definition says which fields of an object are known, and which are dropped when it is stored.
+/// The CRDs that define which fields of an object are known, and which are dropped when it is stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub enum FieldsKnownBy<'a> {
-    /// That of this program: there is no hub to ask.
+    /// Those of this program, because there is no hub.
     #[default]
     OurDefinition,
-    /// The hub's, which has dropped the others already: an API server does so before it calls a webhook. What is left is stored,
-    /// whether this program knows it or not.
+    /// Those of the hub, which has already dropped unknown fields, because an API server does so before it calls a webhook. All other
+    /// fields are stored, even if this program does not recognise them.
     TheHub,
-    /// Those that were read from the hub, for an object that has not been sent. Other kinds use our definition.
+    /// Those that were read from the hub, for an object that has not been sent. Other kinds use the CRDs of this program.
     Definitions(&'a HubDefinitions),
 }
 
 impl Request<'_> {
-    /// Tells whether the gate lets the request pass without a look, so that it never locks a client out.
+    /// Returns whether the gate admits the request without a check.
     ///
-    /// A status belongs to the controller that observes. Deletions are seen by rules of deletion,
-    /// which warn, and by policies that name them.
+    /// A status belongs to its controller. Deletions are checked by rules for deletions, and by policies that match them.
     pub fn passes_unseen(&self) -> bool {
         let changes = match self.operation {
             Operation::Create | Operation::Update | Operation::Delete => true,

@@ -1,6 +1,5 @@
-//! What the gate decides by, besides the request and the facts: the operator's choices.
-//!
-//! Decides nothing. The default holds every built-in rule as it is documented, and nothing else.
+//! The configuration of the gate: enforcement settings, policies and other flags. The default is every built-in rule with its default
+//! action, and nothing else.
 
 use super::enforcement::Enforcement;
 use super::subject::BlastRadius;
@@ -11,40 +10,40 @@ use model::{HubNamespaces, ReservedSigners};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// The operator's choices.
+/// The configuration of the gate by the operator.
 #[derive(Clone, Debug, Default)]
 pub struct Rulebook {
-    /// What the findings of rules do.
+    /// The actions of findings.
     pub enforcement: Enforcement,
-    /// Users' own rules.
+    /// The policies of users.
     pub policies: PolicySet,
-    /// How large a share of an add-on's clusters one edit may reach before the gate says so.
+    /// The share of an add-on's clusters above which an edit warns.
     pub blast_radius: BlastRadius,
-    /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
+    /// The namespaces in which agents can have roles on the hub, besides those of their cluster and their add-on.
     pub hub_namespaces: HubNamespaces,
-    /// Signers that only certain add-ons may have.
+    /// Signers that only certain add-ons can use.
     pub reserved_signers: ReservedSigners,
-    /// The keys by which replicas recognise what one of them has written into an object.
+    /// The keys with which replicas verify the records that one of them has written into an object.
     pub keys: Arc<Keys>,
 }
 
-/// What is wrong with a policy that does not compile.
+/// A fault of a policy that does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PolicyTrouble {
     /// Its kind.
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// Where it stands, such as `spec.validations[0].expression`.
+    /// The path of the field, such as `spec.validations[0].expression`.
     pub path: Path,
     /// What is wrong.
     pub words: String,
-    /// The line and the column in the expression, where it is one.
+    /// The line and the column in the expression, if it is a fault of an expression.
     pub letter: Option<(usize, usize)>,
 }
 
 impl Rulebook {
-    /// Returns this rulebook with only those policies that look at something in which two versions of an object differ.
+    /// Returns this rulebook with only those policies that read something in which two versions of an object differ.
     pub(super) fn for_the_difference(&self, object: &Value, old: &Value) -> Self {
         Self {
             policies: self.policies.that_see_a_difference(object, old),
@@ -52,7 +51,7 @@ impl Rulebook {
         }
     }
 
-    /// Returns this rulebook with no policies: for policies themselves. One that refuses its own repair could only be deleted.
+    /// Returns this rulebook without policies, for checking policies: a policy that refuses its own fix could only be deleted.
     pub(super) fn without_policies(&self) -> Self {
         Self {
             policies: PolicySet::default(),
@@ -60,8 +59,8 @@ impl Rulebook {
         }
     }
 
-    /// Returns this rulebook with the policies of a hub beside its own, and what is wrong with those that do not compile. `objects`
-    /// are those that params may be found in.
+    /// Returns this rulebook with the policies of a hub added, and the faults of those that do not compile. `objects` are those in which
+    /// params are searched.
     pub fn with_policies(&self, documents: &[Value], objects: &[Value]) -> (Self, Vec<PolicyTrouble>) {
         let loaded = self.policies.beside(documents, objects);
         let rulebook = Self {

@@ -1,7 +1,7 @@
-//! The schema stage: what the CRD says about an object.
+//! The schema stage: checks an object with the schema of its CRD.
 //!
-//! Decides shape and unknown fields with our own CRDs, compiled once, in the order of the API server: prune, default,
-//! validate. It stands here, before the API server's own check, because that check would hide every other fault.
+//! Uses the CRDs of this program, compiled once, in the order of the API server: prune, default, validate. It runs before the check of
+//! the API server, because that check would hide every other fault.
 
 use std::sync::LazyLock;
 
@@ -19,7 +19,7 @@ use kubernetes::field::{Class, Fault, Path, Violation};
 
 /// The object does not fit the schema of its CRD.
 pub(super) const VALUE: &str = "schema/value";
-/// The object has a field that no schema knows.
+/// The object has a field that the schema does not have.
 pub(super) const UNKNOWN_FIELD: &str = "schema/unknown-field";
 
 /// Ids and documentation of the rules that every kind has.
@@ -27,37 +27,36 @@ pub(super) const DOCS: [(&str, &str); 3] = [
     (
         VALUE,
         "The object fits the schema of its CRD.\n\n\
-         Types, required fields, patterns, list keys and the CRD's own expressions, with the words of Kubernetes. The \
-         API server checks the same a moment later; here it stands beside all other faults of the object. Where a rule \
-         has more to say about a field, the rule speaks alone. Refused.",
+         Checks types, required fields, patterns, list keys and the expressions of the CRD, with the messages of Kubernetes. The API \
+         server checks the same after the webhook, but stops there; the webhook reports all other faults of the object as well. If a \
+         rule reports a fault of the same field, only the message of the rule is shown. Refused.",
     ),
     (
         bounds::RULE,
-        "Every part of the object is small enough to be judged.\n\n\
-         An object has at most 100,000 values: maps, lists, texts, numbers, truths and nulls in its spec and in the metadata \
-         that its authors write, the names of fields not counted. A list has at most 10,000 items, a text at most 1.5 MiB, and \
-         nothing nests deeper than 64 levels. What is larger is refused before it is parsed, because its tree takes up to 90 \
-         times the memory of its text, and no setting changes that. What is stored so warns: it may stay, lose something, and \
-         be deleted. An object that is stored with too many values may keep its spec; any other change must make it small \
-         enough.\n\n\
-         The densest Kubernetes objects have 19 bytes a value. At 1.5 MiB, which is the most that an API server stores, that is \
-         83,000 values.",
+        "Every part of the object is within the size limits of the webhook.\n\n\
+         An object has at most 100,000 values: maps, lists, strings, numbers, booleans and nulls in its spec and in the metadata \
+         that users write; the names of fields do not count. A list has at most 10,000 items, a string at most 1.5 MiB, and \
+         the nesting is at most 64 levels deep. A larger object is refused before it is parsed, because the parsed object needs up to \
+         90 times the memory of its text, and no setting changes that. An object that is already stored with a part above a limit \
+         warns: the part can stay as it is, become smaller, or be deleted. An object that is stored with too many values can \
+         keep its spec; any other change must reduce it below the limit.\n\n\
+         The densest Kubernetes objects have 19 bytes per value. With 1.5 MiB, the most that an API server stores, that is 83,000 \
+         values.",
     ),
     (
         UNKNOWN_FIELD,
-        "Every field is known to the schema.\n\n\
-         The API server drops what its definition does not have, so that a misspelt field has no effect. Warns, with the \
-         nearest field beside it. `tidegate check` reads files and uses the definitions of this version of Tidegate, \
-         `tidegate check --live` those of the hub: a field that only a newer hub has is fine there, and one that an older hub \
-         drops warns. The webhook and the audit say nothing: the API server has dropped such a field before, and has warned of it \
-         itself.",
+        "Every field is in the schema of its CRD.\n\n\
+         The API server drops fields that its CRD does not have, so a misspelt field has no effect. Warns, and suggests the closest \
+         field. `tidegate check` uses the CRDs of this version of Tidegate, and `tidegate check --live` uses those of the hub: then a \
+         field that only a newer hub has is accepted, and a field that an older hub drops warns. The webhook and the audit do not \
+         report unknown fields, because the API server has already dropped them and printed its own warning.",
     ),
 ];
 
 static SHAPES: LazyLock<Vec<Shape>> = LazyLock::new(|| api::crds().iter().flat_map(shapes).collect());
 
-/// Compiles the definitions of all kinds now. The gate, which has a deadline for each decision, calls it before the first, which
-/// would pay for it otherwise: on a busy machine with its whole time.
+/// Compiles the CRDs of all kinds. The gate calls it at the start, because otherwise the first request would compile them, which on a
+/// busy machine takes as long as its deadline.
 pub fn prepare() {
     LazyLock::force(&SHAPES);
 }
@@ -77,7 +76,7 @@ pub(super) fn of(request: &Request<'_>) -> Option<&'static Shape> {
 }
 
 impl Shape {
-    /// Removes what the schema does not know and adds its defaults, as the API server does; tells what was unknown.
+    /// Removes unknown fields and adds the defaults of the schema, as the API server does. Returns the unknown fields.
     pub(super) fn settle(&self, object: &mut Value) -> Vec<Violation> {
         let removed = self.prune(object);
         self.apply_defaults(object);
@@ -94,9 +93,9 @@ impl Shape {
         self.schema.apply_defaults(object);
     }
 
-    /// Returns what the schema refuses, as long as the API server would refuse it too.
+    /// Returns the faults for which the API server rejects the object as well.
     pub(super) fn check(&self, object: &Value, old: Option<&Value>, stop: &Stop) -> Vec<Violation> {
-        // What the schema only warns of, the API server will say itself.
+        // The API server itself reports the warnings of the schema.
         let checked = self.schema.check(&Check {
             new: object,
             old,
@@ -115,7 +114,7 @@ impl Shape {
 
 fn violation(error: &FieldError) -> Violation {
     let class = error.class;
-    // The message opens with the words of its class, and so does a violation.
+    // The message starts with the title of its class, and so does a violation.
     let rest = error
         .message
         .strip_prefix(class.title())
@@ -127,9 +126,8 @@ fn violation(error: &FieldError) -> Violation {
         Path::parse(&error.field)
     };
     let is_second_default = class == Class::Duplicate && error.field.starts_with("spec.supportedConfigs[");
-    let hint = is_second_default.then(|| {
-        "a type stands here once; name more of its objects in spec.configuration.configs".to_owned()
-    });
+    let hint = is_second_default
+        .then(|| "list a type once; add more of its objects to spec.configuration.configs".to_owned());
     Fault::bare(class, detail).hint_if(hint).at(path, VALUE)
 }
 

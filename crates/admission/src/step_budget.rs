@@ -1,22 +1,21 @@
-//! How much one rule may look at for one object.
+//! The step budget of one rule for one object.
 //!
-//! Decides when a rule has to give up. Counts steps and never time, so that the same question has the same answer
-//! on every machine; a caller with a clock may stop it from outside. What an object holds reaches a rule as [`Items`], which
-//! it cannot go through without paying.
+//! The budget counts steps and not time, so that the same request has the same result on every machine; a caller with a clock can stop it
+//! from outside. Rules get the lists and maps of an object as [`Items`], and iterating them costs steps.
 
 use std::cell::Cell;
 
 use schema::Stop;
 use serde_json::Value;
 
-/// Steps that one rule may take; each looks at one item of the object, one fact, or one short piece of text.
+/// The steps of one rule. Each step reads one item of the object, one fact, or one short text.
 const STEPS: usize = 400_000;
-/// Bytes of text that one step may look at.
+/// The bytes of text that one step reads.
 const BYTES: usize = 64;
-/// The most findings of one object that say what was probably meant; more are not shown.
+/// The maximum number of findings of one object with a suggestion.
 const HINTS: usize = 20;
 
-/// What is left of the steps of one rule.
+/// The remaining steps of one rule.
 #[derive(Debug)]
 pub(super) struct StepBudget<'a> {
     left: Cell<Option<usize>>,
@@ -31,7 +30,7 @@ impl Default for StepBudget<'_> {
 }
 
 impl<'a> StepBudget<'a> {
-    /// Returns all steps, which end when `stop` is flipped.
+    /// Returns the full budget, which ends when `stop` is set.
     pub(super) fn until(stop: &'a Stop) -> Self {
         Self {
             left: Cell::new(Some(STEPS)),
@@ -40,12 +39,12 @@ impl<'a> StepBudget<'a> {
         }
     }
 
-    /// Gives the next rule all steps.
+    /// Resets the budget for the next rule.
     pub(super) fn refill(&self) {
         self.left.set(Some(STEPS));
     }
 
-    /// Takes steps; tells whether there were enough. A rule that hears no stops; that it gave up is said for it.
+    /// Takes steps, and returns whether there were enough. If not, the rule returns, and its caller reports that it did not finish.
     pub(super) fn spend(&self, steps: usize) -> bool {
         let left = self.left.get().filter(|_| !self.stop.is_stopped());
         let left = left.and_then(|left| left.checked_sub(steps));
@@ -53,12 +52,12 @@ impl<'a> StepBudget<'a> {
         left.is_some()
     }
 
-    /// Takes the steps for a text that is read once.
+    /// Takes the steps for reading a text once.
     pub(super) fn read(&self, text: &str) -> bool {
         self.spend((text.len() / BYTES).saturating_add(1))
     }
 
-    /// Tells whether two values are the same, and pays for what it compares. What it could not afford is different.
+    /// Returns whether two values are equal, and takes steps for the comparison. Without enough steps they count as different.
     pub(super) fn same(&self, one: &Value, other: &Value) -> bool {
         match (one, other) {
             (Value::Array(these), Value::Array(those)) => {
@@ -76,35 +75,35 @@ impl<'a> StepBudget<'a> {
         }
     }
 
-    /// Returns what was probably meant; nothing when enough findings have said so.
+    /// Returns a suggestion; `None` if enough findings have one.
     pub(super) fn hint<T>(&self, look: impl FnOnce() -> Option<T>) -> Option<T> {
         let left = self.hints.get().checked_sub(1)?;
         self.hints.set(left);
         look()
     }
 
-    /// Tells whether the rule wanted more than there was.
+    /// Returns whether the rule needed more steps than it had.
     pub(super) fn is_exceeded(&self) -> bool {
         self.left.get().is_none()
     }
 }
 
-/// What is in a list or map of the object, however long its author made it.
+/// The items of a list or map of the object, of any length.
 #[derive(Clone, Debug)]
 pub(super) struct Items<T>(Vec<T>);
 
 impl<T> Items<T> {
-    /// Returns the items one after another, each for a step; ends early when there are no steps left.
+    /// Returns the items; each one costs a step. Ends early if no steps are left.
     pub(super) fn each<'s>(&'s self, effort: &'s StepBudget<'_>) -> impl Iterator<Item = &'s T> {
         self.0.iter().take_while(|_| effort.spend(1))
     }
 
-    /// Returns one of them.
+    /// Returns one item.
     pub(super) fn at(&self, index: usize) -> Option<&T> {
         self.0.get(index)
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there are no items.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -138,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_stops_it_ends_it_in_the_middle_of_a_list() {
+    fn who_stops_it_ends_it_in_the_middle_of_a_list() {
         let (stop, items) = (Stop::new(), (0..10).collect::<Items<i32>>());
         let effort = StepBudget::until(&stop);
         let seen = items.each(&effort).inspect(|item| {

@@ -1,6 +1,4 @@
-//! What a rule sees, and what a rule is.
-//!
-//! Decides the two shapes that every rule file is made of. Never decides a verdict.
+//! The input of a rule ([`Subject`]), and the definition of a rule ([`Rule`]).
 
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::request::Operation;
@@ -13,21 +11,21 @@ use model::{HubNamespaces, Percent, ReservedSigners};
 use serde_json::Value;
 use store::{Facts, ObjectKey, Word};
 
-/// The operations that a rule looks at.
+/// The operations that a rule checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operations {
-    /// Only new objects: the rule is about something that never changes afterwards.
+    /// Only new objects, because the checked field is immutable.
     Create,
     /// New and changed objects.
     CreateAndUpdate,
-    /// Only changed objects: the rule compares with what is stored.
+    /// Only changed objects, because the rule compares them with the stored object.
     Update,
-    /// Only objects that are to be deleted.
+    /// Only deletions.
     Delete,
 }
 
 impl Operations {
-    /// Tells whether a rule looks at this operation.
+    /// Returns whether a rule checks this operation.
     pub fn includes(self, operation: Operation) -> bool {
         match (self, operation) {
             (Self::Create | Self::CreateAndUpdate, Operation::Create)
@@ -42,7 +40,7 @@ impl Operations {
         }
     }
 
-    /// Returns the words for it, as the reference page has them.
+    /// Returns the text for the reference page.
     pub fn words(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -57,20 +55,20 @@ impl Operations {
 pub(super) struct Rule<K: Kind> {
     /// Name of the rule: `family/what`.
     pub(super) id: &'static str,
-    /// Whether it may refuse; one that only warns refuses nothing when it gives up, either.
+    /// Whether it can refuse. One that only warns does not refuse when it does not finish, either.
     pub(super) refuses: bool,
-    /// The operations that it looks at.
+    /// The operations that it checks.
     pub(super) on: Operations,
-    /// What it refuses or warns of, why, and the cure: a sentence, an empty line, then the rest.
+    /// The title, an empty line, and the text: the reason, the action and the fix.
     pub(super) doc: &'static str,
-    /// The check: reads the subject, adds what it finds.
+    /// The check function.
     pub(super) check: Check<K>,
-    /// What it reads of metadata: `labels` or `annotations`, and what the keys begin with. An update that changes nothing else
-    /// is judged by it as well.
+    /// The metadata that it reads: `labels` or `annotations`, and the prefix of the keys. The rule also checks an update that changes only
+    /// these.
     pub(super) metadata: &'static [(&'static str, &'static str)],
 }
 
-/// Reads the subject and adds what it finds.
+/// Checks the subject and adds its findings.
 pub(super) type Check<K> = fn(&Subject<'_, K>, &mut Findings);
 
 impl<K: Kind> Rule<K> {
@@ -99,13 +97,13 @@ impl<K: Kind> Rule<K> {
         }
     }
 
-    /// The same rule, which reads these keys of metadata.
+    /// The same rule, which also reads these keys of metadata.
     pub(super) const fn reading(self, metadata: &'static [(&'static str, &'static str)]) -> Self {
         Self { metadata, ..self }
     }
 }
 
-/// A table of rules: per rule its severity, id, operations, check, what it reads of metadata, and documentation.
+/// A table of rules: for each rule its severity, id, operations, check, the metadata that it reads, and its documentation.
 macro_rules! rules {
     ($vis:vis $table:ident of $kind:ident {
         $($severity:ident $id:expr, $on:ident, $check:expr $(, reading $metadata:expr)? => $doc:expr;)*
@@ -129,49 +127,49 @@ impl Default for BlastRadius {
 }
 
 impl BlastRadius {
-    /// Returns the share, unless it is more than everything.
+    /// Returns the share, or `None` if it is more than 100%.
     pub fn percent(percent: u8) -> Option<Self> {
         Percent::new(percent).map(|_| Self(percent))
     }
 
-    /// Tells whether `some` of `all` clusters are more than the share.
+    /// Returns whether `some` of `all` clusters are more than the share.
     pub(super) fn is_exceeded_by(self, some: usize, all: usize) -> bool {
         some.saturating_mul(100) > all.saturating_mul(usize::from(self.0))
     }
 
-    /// Returns the share in words.
+    /// Returns the share as text.
     pub(super) fn words(self) -> String {
         format!("{}%", self.0)
     }
 }
 
-/// One object under examination, with everything that a rule may ask.
+/// One object to check, with everything that a rule can read.
 pub(super) struct Subject<'a, K: Kind> {
     /// Name of the object.
     pub(super) name: &'a str,
-    /// Namespace of the object; for a cluster's add-on that is the cluster.
+    /// Namespace of the object. For a ManagedClusterAddOn it is the name of the cluster.
     pub(super) namespace: &'a str,
-    /// What the object says.
+    /// The object.
     pub(super) body: K::Body<'a>,
-    /// What the stored object says, on an update.
+    /// The stored object, in an update.
     pub(super) old: Option<K::Body<'a>>,
-    /// What is known about the fleet.
+    /// The facts about the fleet.
     pub(super) facts: &'a Facts,
-    /// The operator's choices.
+    /// The share of clusters above which an edit warns.
     pub(super) blast_radius: BlastRadius,
-    /// Where agents may have roles on the hub.
+    /// The namespaces in which agents can have roles on the hub.
     pub(super) hub_namespaces: &'a HubNamespaces,
-    /// Signers that only certain add-ons may have.
+    /// Signers that only certain add-ons can use.
     pub(super) reserved_signers: &'a ReservedSigners,
-    /// What only seems to be absent.
+    /// Objects whose absence is not confirmed.
     pub(super) doubts: &'a Unconfirmed,
-    /// How much the rule may still look at.
+    /// The remaining step budget of the rule.
     pub(super) effort: &'a StepBudget<'a>,
 }
 
 impl<K: Kind> Subject<'_, K> {
-    /// Tells whether an object that the facts do not have is absent, as far as is known. `rule` and `path` are those
-    /// of the finding that rests on it: until the hub itself has said so, it warns and is asked for.
+    /// Returns whether an object that is not in the facts is absent. `rule` and `path` are those of the finding that depends on it: until
+    /// the hub has confirmed the absence, the finding only warns, and the object is read from the hub.
     pub(super) fn lacks(&self, object: ObjectKey, rule: &'static str, path: &Path) -> bool {
         match self.facts.confirmed.word_about(&object) {
             Word::Exists => false,
@@ -194,7 +192,7 @@ impl<K: Kind> std::fmt::Debug for Rule<K> {
 }
 
 impl<K: Kind> std::fmt::Debug for Subject<'_, K> {
-    // Never the body: objects do not belong in logs.
+    // The body is omitted, because objects do not belong in logs.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let mut shown = f.debug_struct("Subject");
         shown
@@ -204,13 +202,13 @@ impl<K: Kind> std::fmt::Debug for Subject<'_, K> {
     }
 }
 
-/// A kind that rules know how to read.
+/// A kind that rules can parse.
 pub(super) trait Kind: Sized + 'static {
     /// Plural name of the resource.
     const RESOURCE: &'static str;
-    /// What rules see of an object.
+    /// The input of rules for an object.
     type Body<'a>;
-    /// Reads an object; what has the wrong type is left out, because the schema has told it already.
+    /// Parses an object. Values with a wrong type are omitted, because the schema reports them.
     fn read(object: &Value) -> Self::Body<'_>;
 }
 
@@ -231,21 +229,21 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// An add-on as the hub sees it: `ClusterManagementAddOn`.
+    /// An add-on: `ClusterManagementAddOn`.
     Addon<'a> = "clustermanagementaddons", AddonBody<'a>, object => AddonBody::read(object);
     /// An add-on on one cluster: `ManagedClusterAddOn`.
     ClusterAddon<'a> = "managedclusteraddons", ClusterAddonBody<'a>, object => ClusterAddonBody::read(object);
-    /// A version as a configuration object: `AddOnHubConfig`.
+    /// A version of an add-on as a configuration: `AddOnHubConfig`.
     HubConfig<'a> = "addonhubconfigs", HubConfigBody<'a>, object => HubConfigBody::read(object);
     /// The manifests of an agent: `AddOnTemplate`.
     Template<'a> = "addontemplates", TemplateBody<'a>, object => TemplateBody::read(object);
     /// Settings of an agent: `AddOnDeploymentConfig`.
     DeploymentConfig<'a> = "addondeploymentconfigs", DeploymentConfigBody<'a>, object => DeploymentConfigBody::read(object);
-    /// Which clusters a set of objects is for: `Placement`.
+    /// A selection of clusters: `Placement`.
     Placement<'a> = "placements", (), _ => ();
     /// An upgrade of clusters: `ManagedClustersUpgrade`.
     Upgrade<'a> = "managedclustersupgrades", UpgradeBody, object => UpgradeBody::read(object);
-    /// That a namespace may place on the clusters of a set: `ManagedClusterSetBinding`.
+    /// A binding of a cluster set to a namespace: `ManagedClusterSetBinding`.
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;

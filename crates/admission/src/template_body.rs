@@ -1,6 +1,4 @@
-//! What rules see of an `AddOnTemplate`.
-//!
-//! Decides nothing; what has the wrong type is left out, because the schema has told it already.
+//! The input of rules for an `AddOnTemplate`. Values with a wrong type are omitted, because the schema reports them.
 
 use serde_json::Value;
 
@@ -9,7 +7,7 @@ use super::step_budget::Items;
 use api::names::labels::TEMPLATE_VERSION;
 use kubernetes::field::Path;
 
-/// What rules see of an `AddOnTemplate`.
+/// The input of rules for an `AddOnTemplate`.
 #[derive(Clone, Debug)]
 pub(super) struct TemplateBody<'a> {
     /// `spec`, to compare it with what is stored.
@@ -18,24 +16,24 @@ pub(super) struct TemplateBody<'a> {
     pub(super) addon: &'a str,
     /// `spec.agentSpec.workload.manifests`.
     pub(super) manifests: Items<Node<'a>>,
-    /// Whether the agent registers, so that it has a kubeconfig.
+    /// Whether the agent registers and therefore has a kubeconfig.
     pub(super) registers: bool,
     /// `spec.registration`.
     pub(super) registration: Items<Node<'a>>,
     /// `spec.registration[].kubeClient.hubPermissions`.
     pub(super) permissions: Items<PermissionAt<'a>>,
-    /// The label that says which version the template stands for.
+    /// The version label.
     pub(super) version: Option<(Path, &'a str)>,
 }
 
-/// What an agent asks for on the hub: a role, and where.
+/// A hub permission that an agent requests: a role, and its namespace.
 #[derive(Clone, Debug)]
 pub(super) struct PermissionAt<'a> {
     /// `ClusterRole` or `Role`.
     pub(super) kind: &'a str,
     pub(super) role: &'a str,
     pub(super) role_path: Path,
-    /// Absent when it is the namespace of each cluster.
+    /// `None` for the namespace of each cluster.
     pub(super) namespace: Option<&'a str>,
     pub(super) namespace_path: Path,
 }

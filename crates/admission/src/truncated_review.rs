@@ -1,22 +1,20 @@
-//! Whose question a review is, told by its beginning alone.
-//!
-//! Decides nothing: it reads as far as the bytes go. An API server writes `uid` and `operation` before the objects.
+//! Parses the beginning of an AdmissionReview. An API server writes `uid` and `operation` before the objects.
 
 use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
-/// What the beginning of a review tells.
+/// The fields at the beginning of a review.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Beginning {
-    /// The uid that the answer must carry.
+    /// The uid that the response must contain.
     pub(super) uid: Option<String>,
-    /// What is done.
+    /// The operation.
     pub(super) operation: Option<String>,
 }
 
-/// Reads what the beginning of a review tells; it may end anywhere.
+/// Parses the beginning of a review, which may end anywhere.
 pub(super) fn read(bytes: &[u8]) -> Beginning {
     let found = RefCell::default();
     let mut text = serde_json::Deserializer::from_slice(bytes);
@@ -30,7 +28,7 @@ enum Level {
     Request,
 }
 
-/// The fields of an object that are looked at, and where what they say is kept.
+/// Deserializes the fields of an object into a [`Beginning`].
 #[derive(Clone, Copy)]
 struct Fields<'f>(&'f RefCell<Beginning>, Level);
 
@@ -72,17 +70,17 @@ mod tests {
     #[test]
     fn a_question_is_known_by_its_first_fields() {
         let whole = r#"{"kind":"AdmissionReview","apiVersion":"v1","request":{"uid":"u-1","kind":{"uid":"no"},"operation":"DELETE","object":{"uid":"no","a":"#;
-        let told = read(whole.as_bytes());
-        assert_eq!(told.uid.as_deref(), Some("u-1"));
-        assert_eq!(told.operation.as_deref(), Some("DELETE"));
+        let review = read(whole.as_bytes());
+        assert_eq!(review.uid.as_deref(), Some("u-1"));
+        assert_eq!(review.operation.as_deref(), Some("DELETE"));
         for end in 0..whole.len() {
-            let told = read(whole.get(..end).expect("letters of one byte").as_bytes());
-            assert!(told.uid.is_none_or(|uid| uid == "u-1"), "{end}");
+            let review = read(whole.get(..end).expect("letters of one byte").as_bytes());
+            assert!(review.uid.is_none_or(|uid| uid == "u-1"), "{end}");
         }
     }
 
     #[test]
-    fn what_is_no_question_tells_nothing() {
+    fn an_invalid_review_has_no_fields() {
         for text in [
             "",
             "[",

@@ -1,9 +1,8 @@
-//! What only seems to be: findings that rest on an object which the watch has not seen, or on what a user may do.
+//! Unconfirmed findings: those that depend on an object that is missing in the watch cache, or on the permissions of a user.
 //!
-//! Decides which of them may refuse. Of an absent object, only if the hub itself has called it absent: all others warn,
-//! whatever the operator has set, because one `apply` may bring everything together and a watch is a moment late. Of a right,
-//! unless the hub has said that the user has it: nothing would ask again. Where there is no user, as in an audit, it is told as
-//! open.
+//! A finding about an absent object refuses only if the hub has confirmed the absence. Otherwise it warns, whatever the enforcement setting
+//! is, because one `kubectl apply` may create everything together and a watch has a delay. A finding about a permission refuses unless the
+//! hub has confirmed the permission, because it would not be checked again. Without a user, as in an audit, it is undecided.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,14 +11,14 @@ use super::request::UnknownFacts;
 use kubernetes::field::{Findings, Path, Violation};
 use store::{ObjectKey, UserRight};
 
-/// The doubts that the rules of one question have.
+/// The unconfirmed data of the findings of one request.
 #[derive(Debug, Default)]
 pub(super) struct Unconfirmed {
     objects: RefCell<Vec<Doubt>>,
     rights: RefCell<Vec<Right>>,
 }
 
-/// A finding that rests on what the one who asks may do.
+/// A finding that depends on a permission of the user.
 #[derive(Debug)]
 struct Right {
     rule: &'static str,
@@ -27,15 +26,15 @@ struct Right {
     question: UserRight,
 }
 
-/// What is left of findings when their doubts are known.
+/// The findings after their unconfirmed data have been applied.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
     pub(super) findings: Findings,
-    /// The objects that the hub should be asked for.
+    /// The objects to read from the hub.
     pub(super) objects: BTreeSet<ObjectKey>,
-    /// The rights that the hub should be asked for.
+    /// The permissions to check on the hub.
     pub(super) rights: BTreeSet<UserRight>,
-    /// What hangs on rights, where there is no user to ask about.
+    /// The findings that depend on permissions, if there is no user.
     pub(super) undecided: Vec<Violation>,
 }
 
@@ -43,12 +42,12 @@ pub(super) struct Settled {
 struct Doubt {
     rule: &'static str,
     path: Path,
-    /// The object to ask the hub for; absent for types that have no key to ask by.
+    /// The object to read from the hub; `None` for types without a key.
     object: Option<ObjectKey>,
 }
 
 impl Unconfirmed {
-    /// Notes that what a rule says about a path rests on the absence of an object.
+    /// Records that a finding of a rule at a path depends on the absence of an object.
     pub(super) fn note(&self, rule: &'static str, path: &Path, object: Option<ObjectKey>) {
         self.objects.borrow_mut().push(Doubt {
             rule,
@@ -57,7 +56,7 @@ impl Unconfirmed {
         });
     }
 
-    /// Notes that what a rule says about a path rests on what the one who asks may do.
+    /// Records that a finding of a rule at a path depends on a permission of the user.
     pub(super) fn ask(&self, rule: &'static str, path: &Path, question: UserRight) {
         self.rights.borrow_mut().push(Right {
             rule,
@@ -66,7 +65,7 @@ impl Unconfirmed {
         });
     }
 
-    /// Returns the findings as far as they stand, and what is to be asked.
+    /// Returns the resulting findings, and what to read from the hub.
     pub(super) fn settle(self, findings: Findings, unknown: UnknownFacts) -> Settled {
         let rights = self.rights.take();
         let (findings, objects) = self.soften(findings);
@@ -91,8 +90,7 @@ impl Unconfirmed {
         Settled { findings, ..settled }
     }
 
-    /// Returns the findings with everything in doubt told and not refused, and the objects that the hub should be
-    /// asked for.
+    /// Returns the findings, in which unconfirmed violations are warnings, and the objects to read from the hub.
     fn soften(self, findings: Findings) -> (Findings, BTreeSet<ObjectKey>) {
         let doubts = self.objects.into_inner();
         if doubts.is_empty() {
@@ -143,12 +141,16 @@ mod tests {
             .iter()
             .map(|one| one.path().to_string())
             .collect();
-        assert_eq!(refused, ["sure"], "another rule's doubt excuses nobody");
+        assert_eq!(
+            refused,
+            ["sure"],
+            "the unconfirmed object of another rule does not matter"
+        );
         assert_eq!(softened.warnings().len(), 2);
         assert_eq!(
             asked.into_iter().collect::<Vec<_>>(),
             [key("one"), key("two")],
-            "nobody waits for what is only recorded"
+            "a finding that is only recorded needs no confirmation"
         );
     }
 }

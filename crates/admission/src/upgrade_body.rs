@@ -1,7 +1,6 @@
-//! What the rules see of a `ManagedClustersUpgrade`: everything that is wrong with its values, and what they mean where nothing is.
+//! The input of rules for a `ManagedClustersUpgrade`: all faults of its values, or else the parsed spec.
 //!
-//! Decides what is left of a document of which a part has the wrong type: the schema tells of that part, and the others are read all the
-//! same. The values are read by the parser of the planner.
+//! A part with a wrong type is reported by the schema; the other parts are parsed nevertheless, by the parser of the planner.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +12,23 @@ use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, Ope
 use kubernetes::field::{Class, Path, Violation};
 use model::upgrade::UpgradeSpec;
 
-/// What rules see of an upgrade.
+/// The input of rules for an upgrade.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UpgradeBody {
-    /// What is wrong, by rule.
+    /// The faults, by rule.
     faults: BTreeMap<String, Vec<Violation>>,
-    /// What is asked, where nothing is wrong.
+    /// The parsed spec, if it has no faults.
     pub(super) spec: Option<UpgradeSpec>,
     /// `ocpOperators.include` and `ocpOperators.exclude`.
     pub(super) include: Items<OperatorRef>,
     pub(super) exclude: Items<OperatorRef>,
     /// `ocpOperators.approveAllUpgrades`.
     pub(super) approves_all: bool,
-    /// What every cluster is asked for: version, operators and actions.
+    /// The desired state of every cluster: version, operators and actions.
     pub(super) asked: Value,
-    /// What needs a record that the author may use placements.
+    /// The placements for which the permission of the author is recorded.
     pub(super) asks: Asks,
-    /// How many clusters are on their way, as the status tells it.
+    /// The number of clusters that are being upgraded, from the status.
     pub(super) underway: i64,
 }
 
@@ -70,13 +69,13 @@ impl UpgradeBody {
         }
     }
 
-    /// Returns what a rule finds wrong.
+    /// Returns the faults of a rule.
     pub(super) fn faults_of(&self, rule: &str) -> Items<Violation> {
         self.faults.get(rule).into_iter().flatten().cloned().collect()
     }
 }
 
-/// What is missing only because it has the wrong type is not missing.
+/// Returns whether a fault is real: a part with a wrong type is not reported as missing.
 fn is_there(fault: &Violation, object: &Value) -> bool {
     let written = fault.path().lookup(object).filter(|value| !value.is_null());
     let is_empty = |value: &Value| value.as_str() == Some("") || value.as_array().is_some_and(Vec::is_empty);
@@ -96,7 +95,7 @@ fn asked(spec: &Value) -> Value {
     Value::Object(each.collect())
 }
 
-/// The parts of a spec that have the right types.
+/// Returns the parts of a spec with the right types.
 fn readable(written: &Value) -> ManagedClustersUpgradeSpec {
     let fits = |part: &str, value: &Value| {
         let alone = Value::Object(Map::from_iter([(part.to_owned(), value.clone())]));
@@ -133,12 +132,12 @@ mod tests {
         let body = UpgradeBody::read(&json!({"spec": {
             "placement": 7, "clusterVersion": {"version": "v4.12.0", "channel": 4},
             "upgradeStrategy": {"maxConcurrency": 0, "clusterUpgradeTimeout": "banana", "window": 5}}}));
-        let told: Vec<String> = body.faults.values().flatten().map(ToString::to_string).collect();
+        let found: Vec<String> = body.faults.values().flatten().map(ToString::to_string).collect();
         let rules: Vec<&str> = body.faults.keys().map(String::as_str).collect();
         assert_eq!(
             rules,
             ["upgrade/max-concurrency", "upgrade/timeout", "upgrade/version"],
-            "{told:#?}"
+            "{found:#?}"
         );
         assert!(body.spec.is_none());
     }

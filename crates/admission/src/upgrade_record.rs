@@ -1,7 +1,6 @@
-//! The record that the author of an upgrade may use the placements of other namespaces.
+//! The record that the author of an upgrade is allowed to use placements of other namespaces.
 //!
-//! Decides when the author is asked about, and when a record is written: when all of the placements may be used. What a record is,
-//! `upgrade` says.
+//! It is written if all of the placements are allowed. `store::upgrade` defines the record.
 
 use api::hash::Keys;
 use json_patch::{AddOperation, Patch, PatchOperation};
@@ -16,12 +15,12 @@ use kubernetes::json_pointer::escape;
 use store::upgrade::PlacementAccess;
 use store::{Facts, Kind, Name, ObjectKey, UserRight};
 
-/// What of an upgrade needs a record.
+/// The parts of an upgrade that a record covers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Asks {
-    /// Its spec; absent where it has a wrong type, which the schema refuses.
+    /// The spec; `None` if it has a wrong type, which the schema refuses.
     spec: Option<ManagedClustersUpgradeSpec>,
-    /// The record that it has; empty when absent.
+    /// The record; empty when absent.
     record: String,
 }
 
@@ -41,8 +40,8 @@ impl Asks {
     }
 }
 
-/// Returns what the author of an upgrade has to be allowed, with the index of each placement. What an update leaves alone was asked
-/// about when it came.
+/// Returns the permissions that the author of an upgrade needs, with the index of each placement. If an update changes neither the spec nor
+/// the record, they were checked before.
 pub(super) fn questions(asks: &Asks, before: Option<&Asks>, namespace: &str) -> Vec<(usize, UserRight)> {
     let spec = asks.spec.as_ref().filter(|_| before != Some(asks));
     let all = spec
@@ -65,7 +64,7 @@ struct User {
     username: String,
 }
 
-/// Returns the record for an upgrade whose author may use every placement of another namespace that it names.
+/// Returns the record for an upgrade whose author is allowed to use every placement of another namespace that it names.
 pub(super) fn addition(
     request: &Request<'_>,
     object: &Value,

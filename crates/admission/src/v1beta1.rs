@@ -1,8 +1,7 @@
-//! Objects of `v1beta1` at the gate.
+//! Requests with objects of `v1beta1`.
 //!
-//! Decides how such a request is read and how its answer is told: judged by what the object says in `v1alpha1`, which facts and
-//! rules speak, and told with the author's own paths and words. Never decides what is wrong. What no conversion would store (an
-//! install namespace that is none) is judged as it is written.
+//! The object is converted to `v1alpha1`, the version of the facts and rules, and the paths and field names of the findings are
+//! converted back. A value that no conversion would store (an invalid install namespace) is checked as it is written.
 
 use json_patch::Patch;
 use serde_json::Value;
@@ -21,16 +20,16 @@ use api::hash::Keys;
 use api::v1alpha1::{GROUP, VERSION};
 use kubernetes::field::{Class, Fault, Path, Violation};
 
-/// The objects of a request in the version that rules speak.
+/// The objects of a request in the version of the rules.
 pub(super) struct AsAlpha {
     object: Option<Box<RawValue>>,
     old: Option<Box<RawValue>>,
-    /// What the author wrote that `v1beta1` does not have.
+    /// The fields of the object that `v1beta1` does not have.
     strays: Vec<Violation>,
 }
 
 impl AsAlpha {
-    /// Reads the objects of a request, if they are of `v1beta1`.
+    /// Converts the objects of a request, if they are of `v1beta1`.
     pub(super) fn of(request: &Request<'_>) -> Option<Self> {
         let is_ours = request.group == GROUP
             && request.version == Version::V1beta1.name()
@@ -38,7 +37,7 @@ impl AsAlpha {
         if !is_ours || request.passes_unseen() {
             return None;
         }
-        // What is too large to be looked into is refused for that, in the author's text.
+        // An object that is too large to be parsed is refused as it is.
         let is_small = bounds::excess(request).is_readable();
         let parsed =
             |raw: Option<&RawValue>| -> Option<Value> { bounds::read(raw.filter(|_| is_small)?).ok() };
@@ -58,7 +57,7 @@ impl AsAlpha {
         })
     }
 
-    /// Returns the request about what was read.
+    /// Returns the request with the converted objects.
     pub(super) fn request<'a>(&'a self, request: &Request<'a>) -> Request<'a> {
         Request {
             version: VERSION,
@@ -68,14 +67,14 @@ impl AsAlpha {
         }
     }
 
-    /// Tells a verdict about what was read as one about what was written.
-    pub(super) fn told(self, verdict: Verdict, resource: &str) -> Verdict {
+    /// Converts a verdict to the version of the request.
+    pub(super) fn convert(self, verdict: Verdict, resource: &str) -> Verdict {
         let patch = self.patch(verdict.patch());
         let moved = |violation: Violation| {
             let path = place_in_v1beta1(resource, violation.path());
             violation.told_at(path, words_of_v1beta1)
         };
-        verdict.told(moved, patch, self.strays)
+        verdict.mapped(moved, patch, self.strays)
     }
 
     fn patch(&self, patch: &Patch) -> Patch {
@@ -120,16 +119,16 @@ pub(super) fn unnamed_defaults(request: &Request<'_>) -> Vec<Violation> {
         let fault = if name.is_null() {
             Fault::bare(Class::Required, "")
         } else {
-            Fault::of(Class::Invalid, name, "must be a text that is not empty")
+            Fault::of(Class::Invalid, name, "must be a string that is not empty")
         };
-        let hint = "the name of the default configuration; __reserved_no_default__ where there is none";
+        let hint = "set the name of the default configuration, or __reserved_no_default__ if there is none";
         Some(fault.hint(hint).at(root.index(index).key("name"), shape::VALUE))
     });
     faults.collect()
 }
 
-/// Returns what is wrong with an annotation for fields that only the other version has, where the request brings one that the hub's
-/// conversion has not signed: it would put nothing back, and the fields would be lost.
+/// Returns a violation if the request adds an annotation for fields of the other version that the conversion of the hub has not signed: it
+/// would restore nothing, and the fields would be lost.
 pub(super) fn unsigned(request: &Request<'_>, keys: &Keys) -> Option<Violation> {
     let version = Version::EVERY
         .into_iter()
@@ -172,14 +171,14 @@ pub(super) fn unsigned(request: &Request<'_>, keys: &Keys) -> Option<Violation> 
     Some(fault.hint(hint).at(path, shape::VALUE))
 }
 
-/// What else a hub may make of the object of a request than what was read.
+/// Another result of the conversion of the object of a request.
 pub(super) struct Other {
     object: Box<RawValue>,
     old: Option<Box<RawValue>>,
 }
 
 impl Other {
-    /// Returns what else may be made of it: no object gets past a rule by what one conversion sees and another does not.
+    /// Returns the other results, so that no object evades a rule because of differences between conversions.
     pub(super) fn of(request: &Request<'_>) -> Vec<Self> {
         let is_ours =
             request.group == GROUP && KINDS.iter().any(|(_, resource)| *resource == request.resource);
@@ -213,8 +212,8 @@ impl Other {
     }
 }
 
-/// Tells by its text whether an object can have another reading: most of `v1alpha1` need not be parsed for it. What is escaped
-/// may be anything.
+/// Returns whether an object may have another conversion, from its text, so that most objects of `v1alpha1` need not be parsed. Escaped
+/// text can contain anything.
 fn may_differ(version: &str, text: &str) -> bool {
     let signs = [Version::V1beta1.kept_in(), "\\u", "\\/"];
     version != VERSION || signs.iter().any(|sign| text.contains(sign))

@@ -1,6 +1,4 @@
-//! The answer to one request.
-//!
-//! Decides nothing: it carries what `decide` found, in the order in which it is shown.
+//! The verdict about one request: the findings of `decide`, in the order in which they are shown.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +7,7 @@ use json_patch::Patch;
 use kubernetes::field::{Findings, Identity, Status, Violation, Warning};
 use store::{ObjectKey, UserRight};
 
-/// Whether an object may be stored, why not, what else to say, and what to add to it.
+/// Whether an object can be stored, the reasons, the warnings, and the patch.
 #[must_use = "a verdict does nothing until it is answered"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
@@ -27,12 +25,12 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Returns the verdict that says yes and nothing else.
+    /// Returns the verdict that allows without a finding.
     pub fn pass() -> Self {
         Self::default()
     }
 
-    /// Returns the verdict of these findings; a refused object gets no patch.
+    /// Returns the verdict with these findings. A refused object gets no patch.
     pub fn of(identity: Identity, findings: Findings, patch: Patch) -> Self {
         let (violations, warnings, audited) = findings.settled().into_parts();
         let patch = if violations.is_empty() {
@@ -54,22 +52,22 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict about an object that is on the hub already: a refusal of its change is told in another form.
+    /// Returns the verdict for an object that is already stored: the status of a refusal is different.
     pub(super) fn of_stored(self, is_stored: bool) -> Self {
         Self { is_stored, ..self }
     }
 
-    /// Returns the verdict in other words, with another patch and more to warn of.
-    pub(super) fn told(
+    /// Returns the verdict with every finding converted, another patch, and more warnings.
+    pub(super) fn mapped(
         self,
         words: impl Fn(Violation) -> Violation,
         patch: Patch,
         more: Vec<Violation>,
     ) -> Self {
         let all = |violations: Vec<Violation>| -> Vec<Violation> {
-            let mut told: Vec<Violation> = violations.into_iter().map(&words).collect();
-            told.sort();
-            told
+            let mut mapped: Vec<Violation> = violations.into_iter().map(&words).collect();
+            mapped.sort();
+            mapped
         };
         let warned = self
             .warnings
@@ -103,7 +101,7 @@ impl Verdict {
         self
     }
 
-    /// Returns the verdict with what another one refuses, or leaves open.
+    /// Returns the verdict with the violations and open findings of another one.
     pub(super) fn refusing_as_well(mut self, other: Self) -> Self {
         self.violations.extend(other.violations);
         self.violations.sort();
@@ -122,82 +120,81 @@ impl Verdict {
         self
     }
 
-    /// Returns the verdict with what policies want to be recorded.
+    /// Returns the verdict with the audit annotations of policies.
     pub(super) fn noting(self, annotations: BTreeMap<String, String>) -> Self {
         Self { annotations, ..self }
     }
 
-    /// Returns the verdict with what cannot be decided.
+    /// Returns the verdict with undecided findings.
     pub(super) fn leaving_open(self, mut undecided: Vec<Violation>) -> Self {
         undecided.sort();
         undecided.dedup();
         Self { undecided, ..self }
     }
 
-    /// Returns what hangs on facts or on a user that are not known, where the caller wants to hear of it.
+    /// Returns the findings that depend on unknown facts or on an unknown user, if the caller has requested them.
     pub fn undecided(&self) -> &[Violation] {
         &self.undecided
     }
 
-    /// Returns what policies want to be recorded with the request.
+    /// Returns the audit annotations of policies.
     pub fn annotations(&self) -> &BTreeMap<String, String> {
         &self.annotations
     }
 
-    /// Returns this verdict with the objects that the hub should be asked for before it is relied on.
+    /// Returns this verdict with the objects to read from the hub before it is final.
     pub fn asking(mut self, objects: BTreeSet<ObjectKey>) -> Self {
         self.asks = objects;
         self
     }
 
-    /// Returns the objects whose absence this verdict rests on, as far as only the watch has not seen them; an add-on of a
-    /// cluster stands for what its placements give it.
+    /// Returns the objects on whose absence this verdict depends and that are only missing in the watch cache. A ManagedClusterAddOn also
+    /// covers the configurations of its placements.
     pub fn asks(&self) -> &BTreeSet<ObjectKey> {
         &self.asks
     }
 
-    /// Returns this verdict with what the hub should be asked about the user of the request.
+    /// Returns this verdict with the permissions of the user to check on the hub.
     pub(super) fn asking_whether(self, rights: BTreeSet<UserRight>) -> Self {
         Self { rights, ..self }
     }
 
-    /// Returns what the user of the request must be allowed on the hub. Until the hub has said so, the verdict refuses what hangs
-    /// on it.
+    /// Returns the permissions that the user of the request needs on the hub. Until the hub has confirmed them, the verdict refuses.
     pub fn asks_whether(&self) -> &BTreeSet<UserRight> {
         &self.rights
     }
 
-    /// Returns whether the hub should be asked before this verdict is relied on.
+    /// Returns whether the hub must be read before this verdict is final.
     pub fn is_open(&self) -> bool {
         !self.asks.is_empty() || !self.rights.is_empty()
     }
 
-    /// Returns whether the object may be stored.
+    /// Returns whether the object can be stored.
     pub fn allowed(&self) -> bool {
         self.violations.is_empty()
     }
 
-    /// Returns everything that is wrong, in its shown order.
+    /// Returns the violations, in the order in which they are shown.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
     }
 
-    /// Returns everything that is allowed and probably not meant.
+    /// Returns the warnings.
     pub fn warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// Returns what is recorded in the audit log; of it the user is told only what is refused or warned of as well.
+    /// Returns the findings that are recorded in the audit log. The user gets only those that also refuse or warn.
     pub fn audited(&self) -> &[Violation] {
         &self.audited
     }
 
-    /// Returns what the gate adds to the object.
+    /// Returns the patch of the object.
     pub fn patch(&self) -> &Patch {
         &self.patch
     }
 
-    /// Returns the refusal in the form of the Kubernetes API; nothing when the object is allowed.
+    /// Returns the refusal as a `Status` of the Kubernetes API; `None` if the object is allowed.
     pub fn status(&self) -> Option<Status> {
         let form = if self.is_stored {
             Status::forbidden
@@ -207,7 +204,7 @@ impl Verdict {
         (!self.allowed()).then(|| form(&self.identity, &self.violations))
     }
 
-    /// Returns the ids of the rules that refused or warned, sorted, each once.
+    /// Returns the ids of the rules that refused or warned, sorted and without duplicates.
     pub fn rules(&self) -> Vec<&str> {
         let refused = self.violations.iter().map(Violation::rule);
         let warned = self.warnings.iter().map(|warning| warning.violation().rule());

@@ -1,15 +1,14 @@
-//! The webhook configurations that bring requests here.
+//! The webhook configurations: for which requests the API server calls the gate, and what happens if the gate does not respond.
 //!
-//! Decides what the API server asks the gate about, and what happens when the gate does not answer. Named resources
-//! only, never a status, never anything that this program or a cluster needs to start. Of what add-ons rest on, Placements and
-//! the bindings of sets, only deletions, for advice.
+//! They name single resources, no status, and nothing that this program or a cluster needs to start. For Placements and
+//! ManagedClusterSetBindings, which add-ons depend on, they contain only deletions, for advice.
 //!
-//! Three webhooks. `mutate` and `advice` are asked about every new object, every changed spec and whatever metadata a policy may
-//! read, and fail open: what they miss is warned of later or refused by the schema of the CRD. `guard` fails closed, because one
-//! stored object can stop every add-on of a stock hub; it is asked only about specs that may be such poison, which the API server
-//! itself tells by a condition. So a silent gate holds up nothing that is not poison. Who belongs to the group [`BREAK_GLASS`] is
-//! not asked about at all, even while the gate is down; who acts as it is in the API server's audit log.
-//! Why the conditions name all metadata instead of what today's policies read: docs/decisions/0005-policies-read-metadata.md.
+//! There are three webhooks. `mutate` and `advice` receive every new object, every changed spec and all metadata that a policy can read,
+//! and fail open: objects that they miss are reported later by the audit, or refused by the schema of the CRD. `guard` fails closed,
+//! because one stored object can stop every add-on of a hub with OCM's add-on manager. A match condition limits it to specs that may be such
+//! an object, so an unavailable gate blocks nothing else. Requests of users in the group [`BREAK_GLASS`] are never sent to the gate,
+//! even while it is unavailable; they are in the audit log of the API server.
+//! Why the conditions contain all metadata and not only what the current policies read: docs/decisions/0005-policies-read-metadata.md.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -31,8 +30,7 @@ pub const MUTATE_PATH: &str = "/mutate";
 /// Path of the validating webhook.
 pub const VALIDATE_PATH: &str = "/validate";
 
-/// How long the API server waits for the answer of a webhook, in seconds. The gate answers far earlier; the rest is for an API server
-/// and a network that are busy.
+/// The timeout of the webhooks, in seconds. The gate responds much earlier; the rest is for a busy API server or network.
 pub const TIMEOUT_SECONDS: u64 = 10;
 
 /// Where the API server finds the gate.
@@ -51,13 +49,13 @@ pub enum Endpoint {
     },
 }
 
-/// The group whose writes the API server does not ask the gate about.
+/// The group for whose requests the API server does not call the gate.
 pub const BREAK_GLASS: &str = "tidegate:break-glass";
 
-/// The condition of the webhook that fails closed, unless everything does.
-const MAY_BE_POISON: &str = "may-be-poison";
+/// The name of the condition that limits the webhook that fails closed.
+const MAY_STOP_OCM: &str = "may-be-poison";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
-/// Durations that every reader of a rollout understands: short enough that none of them overflows.
+/// Durations that every parser of a rollout accepts: short enough that none of them overflows.
 const PLAIN_SOAK: &str = "^(0|([0-9]{1,5}([.][0-9]{1,5})?(h|m|s|ms|us|ns)){1,4})$";
 const PLAIN_DEADLINE: &str = "^(None|([0-9]{1,5}[hms]){1,4})$";
 
@@ -78,12 +76,12 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     }
     .render(&endpoint.client(MUTATE_PATH, ca_pem));
     if let Some(webhook) = mutating.as_object_mut() {
-        // Another webhook may add what the default looks at; asking again is safe, because it adds nothing twice.
+        // Another webhook may add fields that the default reads. A second call is safe, because it adds nothing twice.
         webhook.insert("reinvocationPolicy".to_owned(), json!("IfNeeded"));
     }
     let validate = endpoint.client(VALIDATE_PATH, ca_pem);
     let mut narrow = conditions(("changes-the-spec", a_new_spec()));
-    narrow.push((MAY_BE_POISON, may_be_poison()));
+    narrow.push((MAY_STOP_OCM, may_stop_ocm()));
     let guard = Webhook {
         name: "guard.gate.tidegate.io",
         failure: "Fail",
@@ -109,8 +107,8 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     ]
 }
 
-/// The same for hubs where nothing is stored that the gate has not judged: `guard` is asked about every new and changed spec, and not only
-/// about what may be poison. Labels, annotations, finalizers, owners, statuses and deletions pass while the gate is away, as ever.
+/// The same for hubs on which no spec is stored that the gate has not checked: `guard` receives every new and changed spec. Labels,
+/// annotations, finalizers, owners, statuses and deletions are still admitted while the gate is unavailable.
 pub fn configurations_that_fail_closed(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     let mut both = configurations(endpoint, ca_pem);
     let [_, validating] = &mut both;
@@ -122,14 +120,14 @@ pub fn configurations_that_fail_closed(endpoint: &Endpoint, ca_pem: Option<&str>
         let rules = json!([rule_of_addons(&ADDON_RESOURCES, &changes), upgrades(&changes)]);
         guard.insert("rules".to_owned(), rules);
         if let Some(conditions) = guard.get_mut("matchConditions").and_then(Value::as_array_mut) {
-            conditions.retain(|condition| condition.get("name") != Some(&json!(MAY_BE_POISON)));
+            conditions.retain(|condition| condition.get("name") != Some(&json!(MAY_STOP_OCM)));
         }
     }
     both
 }
 
-/// The same for hubs that drop match conditions, as Kubernetes before 1.28 does. The webhook that fails closed is left out:
-/// without its condition it would be asked about every add-on, and hold up all of them while the gate is away.
+/// The same for hubs that drop match conditions, such as Kubernetes before 1.28. The webhook that fails closed is omitted: without its
+/// condition it would block every add-on while the gate is unavailable.
 pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     configurations(endpoint, ca_pem).map(|mut configuration| {
         if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
@@ -142,7 +140,7 @@ pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&st
     })
 }
 
-/// The resources that policies are evaluated for, each by its group and plural name.
+/// The resources that policies are evaluated for, by group and plural name.
 pub const POLICY_RESOURCES: [(&str, &str); 6] = [
     (GROUP, ADDON_RESOURCES[0]),
     (GROUP, ADDON_RESOURCES[1]),
@@ -152,7 +150,7 @@ pub const POLICY_RESOURCES: [(&str, &str); 6] = [
     (CLUSTER_GROUP, Upgrade::RESOURCE),
 ];
 
-/// Every resource of add-ons that the gate is asked about whole, in alphabetical order; beside them `upgrades` and `DELETE`s of others.
+/// The resources of add-ons for which the gate receives all operations, in alphabetical order.
 pub(super) const ADDON_RESOURCES: [&str; 5] = [
     DeploymentConfig::RESOURCE,
     HubConfig::RESOURCE,
@@ -199,7 +197,7 @@ pub(super) fn rule_of_addons(resources: &[&str], operations: &[&str]) -> Value {
     })
 }
 
-/// Upgrades of clusters stand in the group of clusters. They poison nothing: one without a meaning does nothing, and is told so.
+/// Upgrades of clusters. They need no webhook that fails closed: an invalid one does nothing, and its condition reports it.
 fn upgrades(operations: &[&str]) -> Value {
     json!({
         "apiGroups": [CLUSTER_GROUP],
@@ -210,8 +208,8 @@ fn upgrades(operations: &[&str]) -> Value {
     })
 }
 
-/// Policies, in their group and in the one that the kind had before: whether they compile. Their deletion always passes, and a
-/// hub without their definitions sends nothing.
+/// Policies in their current and their former API group, to check whether they compile. A deletion is always admitted, and a hub without
+/// their CRDs sends nothing.
 fn policies() -> Value {
     json!({
         "apiGroups": [GROUP, OWN_GROUP],
@@ -222,7 +220,7 @@ fn policies() -> Value {
     })
 }
 
-/// What add-ons rest on is of another group; its deletion is all that there is something to say about.
+/// Deletions of the objects that add-ons depend on.
 fn deletions(version: &str, resource: &str) -> Value {
     json!({
         "apiGroups": [CLUSTER_GROUP],
@@ -233,7 +231,7 @@ fn deletions(version: &str, resource: &str) -> Value {
     })
 }
 
-/// What differs between webhooks.
+/// The differences between the webhooks.
 struct Webhook {
     name: &'static str,
     failure: &'static str,
@@ -263,8 +261,8 @@ impl Webhook {
     }
 }
 
-/// What no webhook is asked about: updates that change nothing which may be judged, what Kubernetes itself cleans up, and what
-/// users of the break-glass group do. No condition may fail: of a deletion there is no object, and a user may have no groups.
+/// Conditions that exclude requests from all webhooks: updates that change nothing to check, clean-up by Kubernetes itself, and requests of
+/// the break-glass group. No condition may fail: a deletion has no `object`, and a user may have no groups.
 pub(super) fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
     let cleaners = [
         "system:kube-controller-manager",
@@ -285,13 +283,13 @@ pub(super) fn conditions(change: (&'static str, String)) -> Vec<(&'static str, S
     ]
 }
 
-/// The spec is new or changed, on an object that is on its way out as well: a finalizer may keep it for any time.
+/// The spec is new or changed, also on an object that is being deleted, because a finalizer may keep it for any time.
 pub(super) fn a_new_spec() -> String {
     format!("request.operation != 'UPDATE' || {}", differs("spec"))
 }
 
-/// The spec, or metadata that a policy may read. Of an object on its way out only the spec is: taking away a finalizer, or
-/// labelling what goes, is never held up.
+/// The spec, or metadata that a policy can read. For an object that is being deleted only the spec, so that removing a finalizer or
+/// changing a label is never blocked.
 fn what_may_be_judged() -> (&'static str, String) {
     let metadata = MetadataPart::EVERY.map(|part| differs(&part.path()));
     let metadata = metadata.join(" || ");
@@ -310,14 +308,14 @@ fn what_may_be_judged() -> (&'static str, String) {
     ("changes-what-may-be-judged", changes)
 }
 
-/// Returns the expression that tells whether a field of the object differs from that of the old one; both may lack it.
+/// Returns the expression that is true if a field of the object differs from that of the old one; it may be absent in both.
 fn differs(path: &str) -> String {
     let (new, old) = (format!("object.{path}"), format!("oldObject.{path}"));
     format!("has({new}) != has({old}) || has({new}) && has({old}) && {new} != {old}")
 }
 
-/// An add-on is poison when the add-on manager of a stock hub cannot read a duration of its rollouts.
-fn may_be_poison() -> String {
+/// OCM's add-on manager stops if it cannot parse a duration of a rollout.
+fn may_stop_ocm() -> String {
     let odd = |block: &str, field: &str, plain: &str| {
         let at = format!("p.rolloutStrategy.{block}.{field}");
         format!("has({at}) && !{at}.matches('{plain}')")
@@ -380,14 +378,14 @@ mod tests {
         let webhooks = configurations
             .iter()
             .flat_map(|one| one["webhooks"].as_array().expect("webhooks"));
-        let told: Vec<_> = webhooks
+        let found: Vec<_> = webhooks
             .map(|one| {
                 assert!(one.get("matchConditions").is_none(), "{one}");
                 (one["name"].as_str(), one["failurePolicy"].as_str())
             })
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 (Some("mutate.gate.tidegate.io"), Some("Ignore")),
                 (Some("advice.gate.tidegate.io"), Some("Ignore")),
@@ -431,10 +429,18 @@ mod tests {
                 let names: Vec<&str> = resources.iter().filter_map(Value::as_str).collect();
                 if names == [AddonPolicy::RESOURCE] {
                     assert_eq!(rule["apiGroups"], json!([GROUP, OWN_GROUP]));
-                    assert_eq!(webhook["failurePolicy"], json!("Ignore"), "it poisons nothing");
+                    assert_eq!(
+                        webhook["failurePolicy"],
+                        json!("Ignore"),
+                        "it does not stop OCM's add-on manager"
+                    );
                 } else if names == [Upgrade::RESOURCE] {
                     assert_eq!(rule["apiGroups"], json!([CLUSTER_GROUP]));
-                    assert_eq!(webhook["failurePolicy"], json!("Ignore"), "it poisons nothing");
+                    assert_eq!(
+                        webhook["failurePolicy"],
+                        json!("Ignore"),
+                        "it does not stop OCM's add-on manager"
+                    );
                 } else if rule["apiGroups"] == json!([CLUSTER_GROUP]) {
                     assert_eq!(rule["operations"], json!(["DELETE"]), "advice about deletions");
                     assert!([Placement::RESOURCE, SetBinding::RESOURCE].contains(&names[0]));
@@ -477,7 +483,7 @@ mod tests {
         );
     }
 
-    /// Asks the conditions of a webhook, as the API server does.
+    /// Evaluates the conditions of a webhook, as the API server does.
     fn asks(webhook: &Value, request: &Value, object: &Value, old: &Value) -> bool {
         let conditions = webhook["matchConditions"].as_array().expect("conditions");
         conditions.iter().all(|condition| {
@@ -511,7 +517,10 @@ mod tests {
         assert!(asks("UPDATE", &one, &bare));
         assert!(asks("DELETE", &Value::Null, &one));
         assert!(!asks("UPDATE", &one, &one));
-        assert!(asks("UPDATE", &leaving, &one), "what goes can still be poison");
+        assert!(
+            asks("UPDATE", &leaving, &one),
+            "an object that is being deleted can still stop OCM's add-on manager"
+        );
         let rows = [
             (json!({"labels": {"a": "b"}}), true),
             (json!({"annotations": {"a": "b"}}), true),
@@ -530,12 +539,12 @@ mod tests {
             gone["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
             assert!(
                 !asks("UPDATE", &gone, &going),
-                "{metadata}: what goes is not held up"
+                "{metadata}: an object that is being deleted is not blocked"
             );
         }
     }
 
-    /// Whatever `decide` looks at is brought to it, and what it is not asked about it would leave alone.
+    /// The conditions select everything that `decide` checks, and `decide` ignores everything else.
     #[test]
     fn the_conditions_are_those_of_the_decision() {
         let [_, guard, advice] = webhooks().try_into().expect("three webhooks");
@@ -553,7 +562,7 @@ mod tests {
             assert!(asks(&advice, &request, &with, &one), "{part:?}");
             assert!(
                 !asks(&guard, &request, &with, &one),
-                "{part:?}: no label is poison"
+                "{part:?}: metadata does not stop OCM's add-on manager"
             );
         }
     }
@@ -579,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn the_guard_is_asked_about_what_may_be_poison_and_nothing_else() {
+    fn the_guard_receives_only_specs_that_may_stop_ocm() {
         let [_, guard, _] = webhooks().try_into().expect("three webhooks");
         let is_asked = |spec: Value| {
             let request = json!({"operation": "CREATE", "userInfo": {}});
@@ -619,7 +628,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// What the guard is not asked about, every reader of a rollout can read.
+        /// Every parser of a rollout accepts the durations that `guard` does not receive.
         #[test]
         fn plain_durations_are_durations(soak in "[0-9.hmsu]{1,12}", deadline in "(None|[0-9hms]{1,12})") {
             let is = |pattern: &str, text: &str| regex::Regex::new(pattern).expect("a pattern").is_match(text);

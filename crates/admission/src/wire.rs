@@ -1,7 +1,6 @@
-//! `AdmissionReview` v1: bytes to request, verdict to bytes.
+//! `AdmissionReview` v1: decodes requests and encodes responses.
 //!
-//! Decides how a question is read and an answer is written. Borrows from the bytes it gets: the object stays text until
-//! a decision must look inside.
+//! A review borrows from the body: the object is parsed only when a decision needs it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,22 +17,22 @@ use kubernetes::field::Status;
 
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
-/// The most warnings in one answer; the API server has room for 4,096 characters in all.
+/// The maximum number of warnings in one response. The API server shows 4,096 characters in total.
 const MOST_WARNINGS: usize = 20;
-/// The most characters of warnings that are not shortened. An API server cuts each warning to 256 characters where all warnings of a request
-/// have more than 4,096; other webhooks have warnings, too.
-const WARNINGS_ROOM: usize = 3_072;
-/// The most findings in the annotation for the audit log.
+/// The maximum number of characters of warnings that are not shortened. If all warnings of a request have more than 4,096 characters, an
+/// API server cuts each one to 256; other webhooks add warnings, too.
+const WARNINGS_LIMIT: usize = 3_072;
+/// The maximum number of findings in the annotation for the audit log.
 const MOST_AUDITED: usize = 20;
 
-/// The longest uid that is sent back; an API server's has 36 characters.
+/// The maximum length of a uid in a response. The uid of an API server has 36 characters.
 const LONGEST_UID: usize = 128;
 
-/// Why bytes are no question to this gate.
+/// Why a body is not an admission request.
 #[derive(Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes are no `AdmissionReview`.
-    #[error("the body is no AdmissionReview")]
+    /// The body cannot be parsed as an `AdmissionReview`.
+    #[error("the body is not an AdmissionReview")]
     ParseReview(#[source] serde_json::Error),
     /// It is another version or kind.
     #[error("the body is not an AdmissionReview of admission.k8s.io/v1")]
@@ -41,10 +40,10 @@ pub enum DecodeError {
     /// It has no request.
     #[error("the AdmissionReview has no request")]
     NoRequest,
-    /// It has no uid, so that no answer could be matched to it.
+    /// It has no uid, so no response could be matched to it.
     #[error("the request has no uid")]
     NoUid,
-    /// Its uid is none: the answer would carry it, whatever it is.
+    /// Its uid is invalid, and the response would contain it.
     #[error("the uid of the request must be 1 to {LONGEST_UID} visible ASCII characters")]
     WrongUid,
 }
@@ -112,7 +111,7 @@ enum Verb {
     Connect,
 }
 
-/// A decoded question, still in the bytes that it came in.
+/// A decoded request that borrows from the body.
 #[derive(Debug)]
 pub struct Review<'a>(Question<'a>);
 
@@ -133,13 +132,13 @@ impl<'a> Review<'a> {
         Ok(Self(question))
     }
 
-    /// Returns the uid that the answer must carry.
+    /// Returns the uid that the response must contain.
     pub fn uid(&self) -> &str {
         &self.0.uid
     }
 
-    /// Tells whether the object may go on without a judgement when there can be none, however often it is asked for: what is on
-    /// its way out, and changes of finalizers and owners. Else an object that cannot be judged could not be removed either.
+    /// Returns whether the request is admitted if it cannot be checked in time: a deletion, a connection, or an
+    /// update that changes only finalizers or owners. Otherwise an object that cannot be checked could not be removed either.
     pub fn may_pass_unjudged(&self) -> bool {
         let question = &self.0;
         let outline = |object: Option<&'a RawValue>| -> Option<Outline<'a>> {
@@ -155,7 +154,7 @@ impl<'a> Review<'a> {
         }
     }
 
-    /// Returns the question, as it is asked at `webhook`.
+    /// Returns the request, as `webhook` receives it.
     pub fn request(&self, webhook: Webhook) -> Request<'_> {
         let question = &self.0;
         Request {
@@ -190,7 +189,7 @@ impl<'a> Review<'a> {
     }
 }
 
-/// What rules and policies look at of an object.
+/// The parts of an object that rules and policies check.
 #[derive(Default, Deserialize)]
 struct Outline<'a> {
     #[serde(borrow, default)]
@@ -213,12 +212,12 @@ impl Outline<'_> {
     }
 }
 
-/// Why a question has no judgement.
+/// Why a request was not checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unjudged {
-    /// Too many others are being judged.
+    /// Too many other requests are being checked.
     Crowded,
-    /// Its judgement did not end.
+    /// The check did not end in time.
     TooSlow,
 }
 
@@ -247,7 +246,7 @@ struct Reply<'a> {
     response: ReviewResponse<'a>,
 }
 
-/// Returns the bytes of the answer to the question `uid`.
+/// Returns the body of the response to the request `uid`.
 pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
     let patch = (!verdict.patch().0.is_empty()).then(|| STANDARD.encode(to_json(verdict.patch())));
     bytes(ReviewResponse {
@@ -261,9 +260,9 @@ pub fn encode(uid: &str, verdict: &Verdict) -> Vec<u8> {
     })
 }
 
-/// Returns the bytes of an answer that refuses because the gate itself failed.
+/// Returns the body of a response that refuses because the webhook failed.
 pub fn encode_failure(uid: &str) -> Vec<u8> {
-    let message = format!("the gate failed on request {uid}; this is a bug");
+    let message = format!("the webhook failed on request {uid} because of a bug in Tidegate");
     bytes(ReviewResponse {
         uid,
         allowed: false,
@@ -275,16 +274,16 @@ pub fn encode_failure(uid: &str) -> Vec<u8> {
     })
 }
 
-/// Returns the bytes of the answer to a question that is too large to be read, by its beginning: a deletion passes, everything
-/// else is refused. Nothing when the beginning does not tell whose answer it is.
+/// Returns the body of the response to a request that is too large to be read, from the beginning of the request: a deletion is allowed,
+/// everything else is refused. `None` if the beginning does not contain the uid.
 pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
-    let told = truncated_review::read(beginning);
-    let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
-    if told.operation.as_deref() == Some("DELETE") {
+    let review = truncated_review::read(beginning);
+    let uid = review.uid.filter(|uid| is_uid(uid.as_bytes()))?;
+    if review.operation.as_deref() == Some("DELETE") {
         return Some(encode(&uid, &Verdict::pass()));
     }
     let message = format!(
-        "the object and its stored version are too large to be judged: together they must have at most {most} bytes; hint: split \
+        "the object and its stored version are too large to be checked: together they must have at most {most} bytes; hint: split \
          it into several objects, or keep data in a ConfigMap [{}]",
         bounds::RULE
     );
@@ -299,24 +298,24 @@ pub fn encode_too_large(beginning: &[u8], most: usize) -> Option<Vec<u8>> {
     }))
 }
 
-/// Tells whether these bytes may be sent back as a uid.
+/// Returns whether these bytes are a valid uid.
 fn is_uid(text: &[u8]) -> bool {
     (1..=LONGEST_UID).contains(&text.len()) && text.iter().all(u8::is_ascii_graphic)
 }
 
-/// Returns the uid of a question of which only the beginning has been read: an API server writes it first.
+/// Returns the uid of a request of which only the beginning has been read: an API server writes it first.
 pub fn early_uid(beginning: &[u8]) -> Option<String> {
     truncated_review::read(beginning)
         .uid
         .filter(|uid| is_uid(uid.as_bytes()))
 }
 
-/// Returns the bytes of an answer to a question for which there was no room: no, and to ask again.
+/// Returns the body of a response that refuses because too many requests are being checked, and tells the client to try again.
 pub fn encode_crowded(uid: &str) -> Vec<u8> {
     let status = Status::failure(
         429,
         "TooManyRequests",
-        "the gate judges too many objects at once; try again",
+        "the webhook is checking too many objects at the same time; try again",
     );
     refusal(uid, status, Unjudged::Crowded)
 }
@@ -337,8 +336,8 @@ fn unjudged(why: Unjudged) -> BTreeMap<String, String> {
     BTreeMap::from([("unjudged".to_owned(), format!("{why:?}"))])
 }
 
-/// Returns the bytes of an answer to a question that could not be judged: no, and to ask again. What asking again would not help,
-/// and must not be held up, passes with a warning.
+/// Returns the body of a response to a request that could not be checked: it is refused, and the client can try again. A request that
+/// must not be blocked, and for which a retry does not help, is allowed with a warning.
 pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
     match why {
         Unjudged::Crowded => encode_crowded(review.uid()),
@@ -346,18 +345,21 @@ pub fn encode_unjudged(review: &Review<'_>, why: Unjudged) -> Vec<u8> {
     }
 }
 
-/// Returns the bytes of the answer to a question that did not arrive in time, by its beginning: a deletion passes, everything else is
-/// refused. Nothing when the beginning does not tell whose answer it is.
+/// Returns the body of the response to a request that did not arrive in time, from the beginning of the request: a deletion is allowed,
+/// everything else is refused. `None` if the beginning does not contain the uid.
 pub fn encode_unread(beginning: &[u8]) -> Option<Vec<u8>> {
-    let told = truncated_review::read(beginning);
-    let uid = told.uid.filter(|uid| is_uid(uid.as_bytes()))?;
-    Some(encode_too_slow(&uid, told.operation.as_deref() == Some("DELETE")))
+    let review = truncated_review::read(beginning);
+    let uid = review.uid.filter(|uid| is_uid(uid.as_bytes()))?;
+    Some(encode_too_slow(
+        &uid,
+        review.operation.as_deref() == Some("DELETE"),
+    ))
 }
 
 fn encode_too_slow(uid: &str, may_pass: bool) -> Vec<u8> {
     let why = Unjudged::TooSlow;
     if !may_pass {
-        let message = "the gate could not judge this object in time, so it is refused; try again, or make the object smaller";
+        let message = "the webhook could not check this object in time, so it is refused; try again, or make the object smaller";
         return refusal(uid, Status::failure(504, "Timeout", message), why);
     }
     bytes(ReviewResponse {
@@ -367,13 +369,14 @@ fn encode_too_slow(uid: &str, may_pass: bool) -> Vec<u8> {
         patch_type: None,
         patch: None,
         warnings: vec![
-            "the gate could not judge this request in time, and let it pass: it takes nothing in".to_owned(),
+            "the webhook could not check this request in time, and allows it because it adds nothing"
+                .to_owned(),
         ],
         audit_annotations: unjudged(why),
     })
 }
 
-/// What the audit log of the API server keeps: the rules that spoke, and the whole text of the findings that are recorded there.
+/// Returns the audit annotations: the rules with findings, and the full text of the findings with the action Audit.
 fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
     let mut annotations = verdict.annotations().clone();
     let rules = verdict.rules();
@@ -396,12 +399,12 @@ fn annotations(verdict: &Verdict) -> BTreeMap<String, String> {
     annotations
 }
 
-/// Returns the warnings as clients print them: whole where there is room for all of them, shortened where there is not.
+/// Returns the warnings as clients print them. They are shortened if they exceed the limit of the API server together.
 pub fn warnings(verdict: &Verdict) -> Vec<String> {
     let shown = || verdict.warnings().iter().take(MOST_WARNINGS);
     let whole: Vec<String> = shown().map(|warning| warning.violation().warning()).collect();
     let length: usize = whole.iter().map(|text| text.chars().count()).sum();
-    let mut texts = if length <= WARNINGS_ROOM {
+    let mut texts = if length <= WARNINGS_LIMIT {
         whole
     } else {
         shown().map(ToString::to_string).collect()
@@ -422,7 +425,7 @@ fn bytes(response: ReviewResponse<'_>) -> Vec<u8> {
 }
 
 fn to_json(value: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(value).expect("answers are made of text, numbers and lists")
+    serde_json::to_vec(value).expect("a response can be serialized")
 }
 
 #[cfg(test)]
@@ -527,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_is_told_apart() {
+    fn invalid_reviews_are_distinguished() {
         let wrong = serde_json::to_vec(&json!({"apiVersion": "admission.k8s.io/v1beta1", "kind": KIND}))
             .expect("JSON");
         assert!(matches!(Review::decode(b"{"), Err(DecodeError::ParseReview(_))));
@@ -547,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn an_addition_travels_as_a_json_patch() {
+    fn an_addition_is_sent_as_a_json_patch() {
         let addon = json!({"installStrategy": {"type": "Placements", "placements": [
             {"namespace": "default", "name": "all", "addonSpec": {"installNamespace": "agents"}}]}});
         let addon = AddonFacts::of(&serde_json::from_value(addon).expect("a wire type"));
@@ -597,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn warnings_are_whole_while_there_is_room_for_all_of_them() {
+    fn warnings_are_whole_while_they_all_fit() {
         let of = |count: usize| {
             let mut findings = kubernetes::field::Findings::new();
             for at in 0..count {

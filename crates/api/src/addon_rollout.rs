@@ -56,7 +56,7 @@ pub struct AddOnRolloutSpec {
 
 absent_is_default!(AddOnRolloutSpec);
 
-/// How the add-on stands.
+/// Status of the add-on.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
@@ -88,7 +88,7 @@ pub struct AddOnRolloutStatus {
     pub placements: Vec<RolloutPlacement>,
 }
 
-/// Clusters, counted by how they stand: each is in one count beside the total.
+/// Number of clusters by state: each cluster is in one count beside the total.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutClusters {
@@ -101,7 +101,7 @@ pub struct RolloutClusters {
     /// Clusters that are updating, or are updated next.
     pub progressing: i64,
 
-    /// Clusters that keep what they have until their turn.
+    /// Clusters that keep their current configuration until their turn.
     pub waiting: i64,
 
     /// Clusters that need an administrator.
@@ -117,7 +117,7 @@ pub struct RolloutClusters {
     pub leaving: i64,
 }
 
-/// How one placement of the install strategy stands.
+/// Status of one placement of the install strategy.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -130,7 +130,7 @@ pub struct RolloutPlacement {
     #[serde_with(skip_apply)]
     pub name: String,
 
-    /// Completed, Progressing, RolloutPaused, or the reason why nothing new starts.
+    /// Completed, Progressing, RolloutPaused, or the reason for which no further cluster is updated.
     pub reason: String,
 
     /// The same in a sentence, with numbers.

@@ -21,9 +21,9 @@ pub const EVERYTHING: &str = "all";
 pub fn json_schemas() -> Vec<(String, Value)> {
     let mut definitions = crds();
     // Who converts is no part of a schema.
-    let nobody = Converter { url: "", ca_pem: "" };
+    let no_converter = Converter { url: "", ca_pem: "" };
     for crd in &mut definitions {
-        serve_v1beta1(crd, &nobody);
+        serve_v1beta1(crd, &no_converter);
     }
     let each = definitions
         .iter()

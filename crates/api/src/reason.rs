@@ -1,6 +1,6 @@
 //! Every reason of a condition or an event that Tidegate writes, or reads of Open Cluster Management.
 //!
-//! A reason is a row of the table below: its word on the hub, what it says, and how the planners and the tools treat it. A reader
+//! A reason is a row of the table below: its word on the hub, its description, and how the planners and the tools treat it. A reader
 //! of a stored object parses the word once, with [`Reason::of`].
 
 use std::cmp::Ordering;
@@ -15,15 +15,15 @@ pub enum Class {
     UnderWay,
     /// The program that deploys the add-on has not written its works.
     Undeployed,
-    /// A change has arrived, in the words of either vocabulary.
+    /// A change was applied, in either vocabulary.
     Succeeded,
-    /// A change failed, in the words of either vocabulary.
+    /// A change failed, in either vocabulary.
     Failed,
     /// A rollout does not let the cluster start.
     Turn,
-    /// A rollout starts nothing until an administrator acts.
+    /// A rollout starts no cluster until an administrator acts.
     Brake,
-    /// A user stopped the rollout, or has to approve of it.
+    /// A user stopped the rollout, or has to approve it.
     Suspended,
     /// Something is absent that may still arrive by itself.
     Absence,
@@ -31,16 +31,16 @@ pub enum Class {
     Unread,
     /// The upgrade of a cluster does not go on until an administrator acts.
     NeedsAdmin,
-    /// A part of an upgrade took longer than it may.
+    /// A part of an upgrade exceeded its timeout.
     TimedOut,
 }
 
 /// Whether an administrator has to act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Act {
-    /// Nothing moves until an administrator acts.
+    /// Nothing changes until an administrator acts.
     Needed,
-    /// It goes on by itself.
+    /// It continues by itself.
     Waits,
 }
 
@@ -118,7 +118,7 @@ impl Reason {
         self.row().word
     }
 
-    /// Returns what it says to a user who meets it.
+    /// Returns its description for users.
     pub const fn says(self) -> &'static str {
         self.row().says
     }
@@ -194,7 +194,7 @@ reasons! {
     HookRunning: "The pre-delete hooks run.";
     HookSucceed: "The pre-delete hooks have completed.";
     HookFailed: "A pre-delete hook failed and is retried. `tidegate why` shows how to delete the add-on without it.";
-    HookTimedOut: "The pre-delete hooks did not complete in time. With the policy release the add-on is deleted without them, with block it stays.";
+    HookTimedOut: "The pre-delete hooks did not complete in time. With the policy release the add-on is deleted without them; with block it is kept.";
     NamespaceTerminating: "HookManifestCompleted: the namespace of the cluster is being deleted, so the pre-delete hooks cannot run. The add-on is deleted without them.";
     HookRenderingFailed: "The pre-delete hooks cannot be rendered from the AddOnTemplate.";
     HookUnknown: "The definition of the pre-delete hooks is no longer on the hub: the AddOnTemplate was deleted or edited.";
@@ -216,31 +216,31 @@ reasons! {
     InvalidVersion [Absence]: "No AddOnTemplate provides the requested version. status.supportedVersions of the ClusterManagementAddOn lists the versions that exist.", short "no template provides the version" in Configured;
     ContentSuperseded: "The content that was assigned to the cluster was edited or deleted before it was applied, so it cannot be rendered any more.";
     RenderingFailed: "The works cannot be rendered from the AddOnTemplate and its values. Correct the template or the configuration.", short "the manifests cannot be rendered" in Progressing;
-    ProgressDeadlineExceeded: "The agent has not confirmed the configuration within progressDeadline; the cluster counts as failed for the rollout.", short "it takes too long" in Stalled;
+    ProgressDeadlineExceeded: "The agent has not confirmed the configuration within progressDeadline; the cluster counts as failed for the rollout.", short "the progressDeadline has passed" in Stalled;
     RolloutPaused [Turn Brake Suspended]: "The annotation tidegate.io/paused of the ClusterManagementAddOn pauses the rollout. Remove it to resume.", short "the rollout is paused" in Configured;
-    TooManyFailures [Turn Brake]: "More clusters failed than maxFailures tolerates, so nothing new starts. `tidegate why` names them.", short "too many others have failed" in Configured;
-    RollingBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters are returning to the last content known to be good.";
-    RolledBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters run the last content known to be good until the content changes, or until `tidegate rollout retry`.";
+    TooManyFailures [Turn Brake]: "More clusters failed or timed out than maxFailures allows, so no further cluster is updated. `tidegate why` names them.", short "too many clusters have failed" in Configured;
+    RollingBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters are being rolled back to the last known good content.";
+    RolledBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters run the last known good content until the content changes, or until `tidegate rollout retry`.";
     UndoImpossible [Turn]: "The rollout should be undone (tidegate.io/on-failure), but there is no earlier content to return to: the message has the cause and the fix.", short "there is no earlier content to return to" in Configured;
     EveryClusterRunsWell: "The last content that all clusters of the placement ran successfully. An undo returns to it.";
-    WaitingForGroup [Turn]: "Decision groups that go first are not done. `tidegate why` names them and the clusters that block them.", short "waits for its turn, a group" in Configured;
-    WaitingForDependency [Turn]: "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` names it.", short "waits for another add-on" in Configured;
-    WaitingForApproval [Turn Brake Suspended]: "The change waits for approval before it enters the decision group of the cluster (tidegate.io/approval-before). Approve it with `tidegate rollout approve`; the message has the entry for tidegate.io/approved.", short "waits for approval" in Configured;
-    RolloutApprovalInvalid [Turn]: "The annotation tidegate.io/approval-before is invalid. Clusters keep what they have until it is corrected.", short "the approval annotation is invalid" in Configured;
-    WaitingForWindow [Turn]: "Changes of the add-on are rolled out in windows (tidegate.io/rollout-window), and none is open. `tidegate why` shows when the next one opens.", short "waits for a window" in Configured;
-    RolloutWindowInvalid [Turn]: "The annotation tidegate.io/rollout-window is invalid. Clusters keep what they have until it is corrected.", short "the rollout windows are invalid" in Configured;
-    DependencyCycle [Turn]: "Add-ons depend on each other in a cycle, so none can go first. The message lists the cycle; remove one entry of tidegate.io/depends-on.", short "add-ons depend on each other in a cycle" in Configured;
+    WaitingForGroup [Turn]: "Earlier decision groups are not complete. `tidegate why` names them and the clusters that block them.", short "waiting for an earlier decision group" in Configured;
+    WaitingForDependency [Turn]: "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` names it.", short "waiting for another add-on" in Configured;
+    WaitingForApproval [Turn Brake Suspended]: "The change waits for approval before it enters the decision group of the cluster (tidegate.io/approval-before). Approve it with `tidegate rollout approve`; the message has the entry for tidegate.io/approved.", short "waiting for approval" in Configured;
+    RolloutApprovalInvalid [Turn]: "The annotation tidegate.io/approval-before is invalid. Clusters keep their current configuration until it is corrected.", short "the approval annotation is invalid" in Configured;
+    WaitingForWindow [Turn]: "Changes of the add-on are rolled out in windows (tidegate.io/rollout-window), and none is open. `tidegate why` shows when the next one opens.", short "waiting for a rollout window" in Configured;
+    RolloutWindowInvalid [Turn]: "The annotation tidegate.io/rollout-window is invalid. Clusters keep their current configuration until it is corrected.", short "the rollout windows are invalid" in Configured;
+    DependencyCycle [Turn]: "Add-ons depend on each other in a cycle, so none can be updated first. The message lists the cycle; remove one entry of tidegate.io/depends-on.", short "add-ons depend on each other in a cycle" in Configured;
     DependencyNotFound [Turn]: "An add-on that this one depends on does not exist. Create it, or correct tidegate.io/depends-on.", short "an add-on that it depends on does not exist" in Configured;
-    WaitingForSlot [Turn]: "The rollout limits how many clusters change at once, and other clusters use the slots. `tidegate why` names them.", short "waits for its turn, a slot" in Configured;
+    WaitingForSlot [Turn]: "maxConcurrency limits how many clusters are updated at the same time, and other clusters use the slots. `tidegate why` names them.", short "waiting for a free slot" in Configured;
     WaitingForCanary: "Known to Open Cluster Management, never written by these controllers: see WaitingForGroup.";
-    OutsideRollout: "A change of spec.configuration applies to the clusters of one placement, and this is not one of them. The add-on is ready with what it has.", short "a change is not for this cluster" in Configured;
-    RolloutStrategyInvalid: "A rollout strategy is invalid. Clusters keep what they have until it is corrected.", short "a rollout strategy is invalid" in Configured;
+    OutsideRollout: "A change of spec.configuration applies to the clusters of one placement, and this is not one of them. The add-on is ready with its current configuration.", short "a change is not for this cluster" in Configured;
+    RolloutStrategyInvalid: "A rollout strategy is invalid. Clusters keep their current configuration until it is corrected.", short "a rollout strategy is invalid" in Configured;
     PlacementNotFound [Absence]: "A placement that the add-on or the upgrade names does not exist. The controllers wait ten seconds, because it may still be applied; then an administrator has to act.", short "a placement does not exist" in Configured, next Needed "create the placement, or correct spec.placement of the upgrade" PLACEMENTS;
-    PlacementNotDecided [Turn]: "The placement has no decision yet, so the order of its clusters is not known.", short "its placement is not decided" in Configured;
+    PlacementNotDecided [Turn]: "The placement has no complete PlacementDecision yet, so the order of its clusters is not known.", short "its placement has no complete PlacementDecision yet" in Configured;
     AppliedByOthers: "Adopted: another field manager applies the ManagedClusterAddOn and owns its fields; no install strategy removes it.";
-    NotSelected: "Adopted: nothing selects the cluster, and the add-on stays because another field manager applies it. The message has the fix.";
+    NotSelected: "Adopted: nothing selects the cluster, and the add-on is kept because another field manager applies it. The message has the fix.";
     DecisionNotFound: "The placement exists, but has no decisions yet. See its conditions and the bindings of its namespace.";
-    ClusterNotFound: "The ManagedCluster does not exist or is being deleted.", short "the cluster is not there" in Configured;
+    ClusterNotFound: "The ManagedCluster does not exist or is being deleted.", short "the cluster has no ManagedCluster" in Configured;
     WaitingForManifestApplied [UnderWay Undeployed]: "The controller that deploys the add-on has not reported that the works are written.";
     WaitingForHostingManifestApplied [UnderWay Undeployed]: "The controller that deploys the add-on has not reported that the works for the hosting cluster are written.";
     WorkNotFound: "Available: the add-on has no work on the cluster.";
@@ -248,7 +248,7 @@ reasons! {
     WorkNotApplied [NeedsAdmin]: "Available: the work is not applied yet, or not available. In an upgrade: the agent could not apply a work of the upgrade; the message is the agent's, and it retries.", next Needed "remove what prevents the work agent of the cluster from applying the work; it retries by itself" WORKS;
     WorkApplied: "Available: the work is applied and available.";
     NoProbeResult: "Available: the cluster has not reported any health information yet.";
-    ProbeUnavailable: "Available: a workload has fewer ready replicas than it wants.";
+    ProbeUnavailable: "Available: a workload has fewer ready replicas than its spec requires.";
     ProbeAvailable: "Available: every workload is ready.";
     Unavailable: "Ready: everything is applied, but the agent does not work. See Available.";
     AvailabilityUnknown: "Ready: everything is applied, but it is not known whether the agent works.";
@@ -267,12 +267,12 @@ reasons! {
     NotStalled: "Stalled: no action is needed.";
     ClustersStalled: "Stalled of the add-on: some clusters need an administrator. `tidegate why` groups them by cause.";
     ClustersUnavailable: "Ready of the add-on: agents on some clusters do not work.";
-    ClustersAbsent: "Stalled of the add-on: ManagedClusters are absent although no deletion was observed, so their add-ons stay.";
+    ClustersAbsent: "Stalled of the add-on: ManagedClusters are absent although no deletion was observed, so their add-ons are kept.";
     RemovalHeld: "Stalled of the add-on: more instances would be removed than the budget of one minute allows. The message has the command that allows all of them.";
-    RemovalUnconfirmed [Unread]: "Stalled of the add-on: a reason for a removal cannot be read again, so the instance stays.";
+    RemovalUnconfirmed [Unread]: "Stalled of the add-on: a reason for a removal cannot be read again, so the instance is kept.";
     ReadFailed [Absence Unread]: "Stalled of the add-on: an object that no list contains cannot be read by its name, so what depends on it is not planned.";
     ClockUnknown: "Stalled of the add-on: the time of the hub is not known, so nothing is planned.";
-    InstallStrategyUnknown: "This version does not know the type of the install strategy.";
+    InstallStrategyUnknown: "This version does not recognise the type of the install strategy.";
     LabelSelectorInvalid: "The label selector of the install strategy is invalid, so nothing is installed or removed.";
     LabelSelectorMissing: "The install strategy uses labels, but has no selector.";
     SelfManaged: "Managed: the add-on manages itself (lifecycle annotation). The hub does not install it.";
@@ -314,10 +314,10 @@ reasons! {
     ManagedClustersUpgradeComplete: "Complete: whether every selected cluster has the version, its operators and the action after it.";
     ManagedClustersUpgradeFailed: "Failed: clusters have failed; status.clusters names them with their reasons. The annotation cluster.open-cluster-management.io/mcu-retry tries them again.";
     NoFailure: "Failed: no cluster has failed, or those that had failed are retried.";
-    SpecInvalid: "The spec of the upgrade is invalid, and everything stays as it is; the message has the cause.";
+    SpecInvalid: "The spec of the upgrade is invalid, and nothing is changed; the message has the cause.";
     Canary: "Of an upgrade: the canary clusters are updating, and the others wait for them.";
-    Waiting: "Of an upgrade: nothing new starts until the window opens, or until the clusters that are updating to an earlier version have finished.";
-    Paused [Suspended]: "Of an upgrade: spec.suspend is set; clusters that have started go on, and nothing new starts.";
+    Waiting: "Of an upgrade: no further cluster starts until the window opens, or until the clusters that are updating to an earlier version have finished.";
+    Paused [Suspended]: "Of an upgrade: spec.suspend is set; clusters that have started continue, and no further cluster starts.";
     Pending: "Of an upgrade: no cluster is selected.";
     Preview [Suspended]: "Of an upgrade: spec.preview is set; status.plan shows what would happen, and nothing is changed.";
     Halted: "Of an upgrade: no further cluster starts until an administrator acts: a canary failed, more clusters failed than maxFailures, no canary exists, no cluster can start, a placement does not exist, or the spec is invalid. Clusters already upgrading finish.";
@@ -329,7 +329,7 @@ reasons! {
     WorkRefused [NeedsAdmin]: "The hub rejects the work for the cluster; the message is the hub's. The write is retried, and the cluster uses no slot meanwhile.", next Needed "remove the cause for which the hub rejects the work; it is retried by itself" WORKS;
     PlacementAccessUnproven [NeedsAdmin]: "A placement of another namespace selects the cluster, and no valid record shows that the author of the upgrade may use it: the upgrade was stored while the webhook was unavailable, or its spec has changed since. A user who may get the placement sets the annotation tidegate.io/placement-access to \"renew\".", next Needed "set the annotation tidegate.io/placement-access of the upgrade to \"renew\" as a user who may get its placements" PLACEMENTS;
     Withdrawing: "Works of an earlier run or attempt are being deleted; then the cluster waits for its turn.", next Waits "works of an earlier attempt are being deleted" WORKS;
-    Conflict: "Another upgrade has the cluster, or a ManifestWork of that name exists that belongs to no upgrade.", next Needed "let the other upgrade finish, or remove the cluster from one of them; delete a work that belongs to no upgrade by hand" WORKS;
+    Conflict: "Another upgrade manages the cluster, or a ManifestWork of that name exists that belongs to no upgrade.", next Needed "let the other upgrade finish, or remove the cluster from one of them; delete a work that belongs to no upgrade by hand" WORKS;
     ClusterUnavailable: "The cluster is not available. It is upgraded when it is.", next Needed "make the cluster available again; it is upgraded then" CLUSTER;
     ClusterIDUnknown [NeedsAdmin]: "The cluster has neither the label clusterID nor the claim id.openshift.io, so its id is not known.", next Needed "give the cluster the label clusterID or the claim id.openshift.io; do not select a cluster that is not OpenShift" CLUSTER;
     ClusterRemoved: "The cluster left the hub while it was upgraded.", next Needed "the cluster has left the hub; a new value of the annotation removes it from the status" RETRY;

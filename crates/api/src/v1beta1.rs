@@ -10,10 +10,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Map, Value, json};
 
-/// Who converts between the versions.
+/// The webhook that converts between the versions.
 #[derive(Clone, Debug)]
 pub struct Converter<'a> {
-    /// Where it is asked: an `https` address with its path.
+    /// Its URL: an `https` address with its path.
     pub url: &'a str,
     /// The authority of its certificate (PEM).
     pub ca_pem: &'a str,

@@ -54,7 +54,7 @@ impl FindingState {
     }
 
     /// Tells whether the gate would tell the user of it.
-    pub const fn is_told(self) -> bool {
+    pub const fn is_reported(self) -> bool {
         match self {
             Self::Denied | Self::Broken | Self::Warned => true,
             Self::Recorded | Self::Undecided | Self::Excused => false,
@@ -83,7 +83,7 @@ pub struct Finding {
     pub path: Name,
     /// Id of the rule.
     pub rule: Name,
-    /// Everything in one line: path, class, value, what would be right, cure, rule id.
+    /// Everything in one line: path, class, value, what would be right, fix, rule id.
     pub message: Name,
 }
 

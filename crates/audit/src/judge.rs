@@ -70,14 +70,14 @@ pub fn judge(kind: Kind, object: &Value, facts: &Facts, rulebook: &Rulebook, now
     isolated(|| findings(&decide(&request, &facts, rulebook)))
 }
 
-/// The rule under which a judgement that failed as a whole is told.
+/// The rule of a finding for a check that failed as a whole.
 const FAILED: &str = "audit";
 
 /// Judges, and turns a panic into a finding about this object: the others of its batch are judged, and it is not told as compliant. What is
 /// judged is only read, so that a panic leaves nothing half-done behind.
 fn isolated(judge: impl FnOnce() -> Vec<Finding>) -> Vec<Finding> {
     catch_unwind(AssertUnwindSafe(judge)).unwrap_or_else(|_| {
-        let message = "Internal error: this object could not be judged, which is a fault of the program: its log has the panic";
+        let message = "Internal error: this object could not be checked because of a bug in Tidegate: its log has the panic";
         vec![Finding {
             standing: FindingState::Broken,
             path: Name::from(""),
@@ -106,7 +106,7 @@ fn findings(verdict: &Verdict) -> Vec<Finding> {
         .map(|violation| (FindingState::Denied, violation));
     let warned = verdict.warnings().iter().map(Warning::violation);
     let warned = warned.map(|violation| (FindingState::Warned, violation));
-    // What is refused or warned of and recorded as well is told once.
+    // A finding that is rejected or warned about and also recorded is reported once.
     let told = |violation: &Violation| {
         let mut warned = verdict.warnings().iter().map(Warning::violation);
         verdict.violations().contains(violation) || warned.any(|one| one == violation)
@@ -228,8 +228,12 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!((one.standing.result(), &*one.rule), ("error", "audit"));
-        assert!(one.message.contains("could not be judged"), "{}", one.message);
-        assert_eq!(isolated(Vec::new), [], "what does not panic is told as it is");
+        assert!(one.message.contains("could not be checked"), "{}", one.message);
+        assert_eq!(
+            isolated(Vec::new),
+            [],
+            "a check that does not panic is reported as it is"
+        );
     }
 
     #[test]

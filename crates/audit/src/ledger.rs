@@ -91,7 +91,7 @@ impl Ledger {
         true
     }
 
-    /// Notes that an object is gone; tells whether anything was known of it.
+    /// Records that an object was deleted; returns whether it was known.
     pub fn remove(&mut self, key: &ObjectKey) -> bool {
         let Some(record) = self.records.remove(key) else {
             return false;
@@ -163,7 +163,7 @@ impl Ledger {
             return Bearing::Unknown;
         };
         match &record.judged {
-            Some(judged) if judged.findings.iter().any(|one| one.standing.is_told()) => Bearing::AtFault,
+            Some(judged) if judged.findings.iter().any(|one| one.standing.is_reported()) => Bearing::AtFault,
             Some(_) => Bearing::Compliant,
             None if record.newcomer => Bearing::Compliant,
             None => Bearing::Unknown,

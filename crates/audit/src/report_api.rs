@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_that_somebody_has_spoilt_is_no_hindrance() {
+    fn a_report_that_a_user_has_damaged_is_no_obstacle() {
         let mut report = json!({"results": [{"rule": "a"}]});
         stamp(
             &mut report,
@@ -292,7 +292,7 @@ mod tests {
         };
         assert!(
             with("/metadata/generation", json!(3)),
-            "nobody has touched what counts"
+            "the relevant part has not changed"
         );
         for (pointer, value) in [
             ("/results/0/result", json!("pass")),

@@ -1,6 +1,6 @@
 //! Findings as a page shows them: the worst first, and so many of them.
 //!
-//! Decides the order, and what of a finding is told. Never who may see it.
+//! Sets the order, and which parts of a finding are shown.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::ledger::Ledger;
 use admission::ObjectKey;
 
-/// The most findings that are told; the rest is counted.
+/// The most findings that are listed; the others are counted.
 const MOST: usize = 500;
 
 /// One finding, and of what.
@@ -20,7 +20,7 @@ pub struct ToldFinding {
     pub finding: Finding,
 }
 
-/// The findings that people are told of.
+/// The findings that people see.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
     /// The worst first.
@@ -36,7 +36,7 @@ impl Told {
     pub fn of(ledger: &Ledger, revision: u64) -> Self {
         let told = ledger
             .findings()
-            .filter(|(_, finding)| finding.standing.is_told());
+            .filter(|(_, finding)| finding.standing.is_reported());
         let mut all: Vec<(&ObjectKey, &Finding)> = told.collect();
         all.sort_by(|(key, finding), (other, second)| {
             finding

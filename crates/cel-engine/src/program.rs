@@ -1,6 +1,6 @@
 //! One compiled expression.
 //!
-//! Decides what compiles and how failures are told. Never decides what the variables are: those who evaluate bind them.
+//! Decides what compiles and how failures are reported. Never decides what the variables are: those who evaluate bind them.
 
 use super::ast::{bare_name, children};
 use super::cost::Budget;

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn selections_are_told_whole_and_with_their_place() {
+    fn selections_are_reported_whole_and_with_their_place() {
         let rows = [
             ("object.spec.a == 1", vec!["object.spec.a@1:12"]),
             ("has(object.spec.a)", vec!["object.spec.a@1:4"]),

@@ -32,7 +32,7 @@ const LABEL_LIMIT: usize = 63;
 /// Most bytes of a subdomain.
 const SUBDOMAIN_LIMIT: usize = 253;
 
-/// What the length of a text is told in: Kubernetes counts bytes, and older checks of it call them characters.
+/// The unit of the length of a text: Kubernetes counts bytes, and its older checks call them characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// "63 bytes".
@@ -60,7 +60,7 @@ pub fn is_dns1123_subdomain(text: &str) -> bool {
     text.len() <= SUBDOMAIN_LIMIT && text.split('.').all(has_label_letters)
 }
 
-/// Tells whether a text can be the key of a label: a name, if need be with a domain and `/` before it.
+/// Tells whether a text can be the key of a label: a name, optionally with a domain and `/` before it.
 pub fn is_label_key(text: &str) -> bool {
     let (prefix, name) = match text.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),

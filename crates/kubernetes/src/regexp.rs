@@ -112,7 +112,7 @@ fn push_escape(out: &mut String, escaped: Option<char>, in_class: bool) {
     }
 }
 
-/// Words a refusal as Go does. The faults that people make most are told apart; others keep the crate's words.
+/// Returns the message that Go has for an error. The most frequent errors are distinguished; others keep the crate's message.
 fn explain(text: &str, error: &regex::Error) -> String {
     let words = error.to_string();
     let tail_from = |bracket: char| {

@@ -32,7 +32,7 @@ impl ClusterSource {
         }
     }
 
-    /// Returns what a human calls it.
+    /// Returns what a user calls it.
     pub fn noun(self) -> &'static str {
         match self {
             Self::Label => "label",
@@ -130,7 +130,7 @@ impl<'t> ClusterVariable<'t> {
         self.default
     }
 
-    /// Returns what of a cluster it asks for, for a human.
+    /// Returns what of a cluster it asks for, for a user.
     pub fn shown(self) -> String {
         format!("{} {:?}", self.source.noun(), self.key)
     }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_told_with_both_forms() {
+    fn an_invalid_key_is_reported_with_both_forms() {
         for inside in [
             "CLUSTER_LABEL:",
             "CLUSTER_LABEL:a/b/c",

@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_strange_plural_in_another_group_is_nobody_elses_business() {
+    fn an_unusual_plural_in_another_group_is_accepted() {
         for (group, resource) in [
             ("example.com", "addondeploymentconfig"),
             ("example.com", "data"),

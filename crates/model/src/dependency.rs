@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shortest_way_back_is_told() {
+    fn the_shortest_cycle_is_reported() {
         assert_eq!(circle(&[("a", "b, c"), ("b", "c"), ("c", "d")]), "");
         assert_eq!(circle(&[("a", "a")]), "a a");
         assert_eq!(circle(&[("a", "b"), ("b", "c,a"), ("c", "a")]), "a b a");

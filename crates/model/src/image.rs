@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_images_are_told_from_other_texts() {
+    fn names_of_images_are_distinguished_from_other_texts() {
         let digest = format!("agent@sha256:{}", "a1".repeat(32));
         for right in [
             "agent",

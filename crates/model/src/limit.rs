@@ -2,6 +2,7 @@
 //!
 //! Decides what `5`, `"25%"` and their misspellings mean. Percentages round up, and no limit exceeds the total.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use super::scalar::Scalar;
@@ -25,7 +26,13 @@ impl Percent {
     }
 }
 
-/// How many clusters may move at once. Zero parses to `All`: upstream reads it so, and a rule warns.
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", self.0)
+    }
+}
+
+/// How many clusters may update at the same time. Zero parses to `All`: upstream reads it so, and a rule warns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// No limit.
@@ -34,6 +41,16 @@ pub enum Limit {
     Clusters(NonZeroU32),
     /// A share of the clusters, never 0 %.
     Percent(Percent),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All => f.write_str("100%"),
+            Self::Clusters(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}"),
+        }
+    }
 }
 
 impl Limit {
@@ -49,7 +66,10 @@ impl Limit {
     /// Reads the same, and refuses zero: for limits of our own, where upstream gives zero no meaning.
     pub fn parse_positive(value: Scalar<'_>) -> Result<Self, Fault> {
         match Self::parse(value)? {
-            Self::All => Err(value.fault(Class::Invalid, "must be 1 or more, or nothing would ever move")),
+            Self::All => Err(value.fault(
+                Class::Invalid,
+                "must be 1 or more, otherwise no cluster is ever updated",
+            )),
             limit @ (Self::Clusters(_) | Self::Percent(_)) => Ok(limit),
         }
     }
@@ -76,6 +96,15 @@ pub enum Tolerance {
 impl Default for Tolerance {
     fn default() -> Self {
         Self::Clusters(0)
+    }
+}
+
+impl fmt::Display for Tolerance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Clusters(count) => write!(f, "{count}"),
+            Self::Percent(percent) => write!(f, "{percent}"),
+        }
     }
 }
 

@@ -16,7 +16,7 @@ const LABEL_LIMIT: usize = 63;
 /// A shared, immutable text: the name of something on the hub.
 pub type Name = Arc<str>;
 
-/// Returns the order of two names. Most are shared, so that most equal ones are told without being read.
+/// Returns the order of two names. Most are shared, so that most equal names are recognised without being read.
 pub fn order(one: &Name, other: &Name) -> Ordering {
     if Arc::ptr_eq(one, other) {
         return Ordering::Equal;

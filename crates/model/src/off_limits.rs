@@ -38,7 +38,7 @@ pub fn off_limits(group: &str, resource: &str) -> Option<&'static str> {
     if CREDENTIALS.contains(&of) {
         Some("its objects carry credentials")
     } else if RIGHTS.contains(&group) {
-        Some("its objects say who may do what")
+        Some("its objects grant permissions")
     } else if RESTLESS.contains(&of) {
         Some("its objects change all the time")
     } else {

@@ -18,7 +18,7 @@ const MOST: usize = 100;
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// They keep what they have; going back is left to a user.
+    /// They keep their current configuration; going back is left to a user.
     #[default]
     Stop,
     /// They go back to what was last known to be good.
@@ -56,8 +56,7 @@ impl FailureModes {
             match self::entry(entry) {
                 Err(fault) => wrong.push(fault),
                 Ok((place, _)) if all.contains_key(&place) => {
-                    let detail =
-                        "says what is said before it in the list, or contradicts it; keep one of them";
+                    let detail = "repeats or contradicts an earlier entry of the list; keep one of them";
                     wrong.push(Fault::of_text(Class::Invalid, entry, detail));
                 }
                 Ok((place, mode)) => {
@@ -108,7 +107,7 @@ fn entry(entry: &str) -> Result<(Option<&str>, OnFailure), Fault> {
             .is_some_and(|(namespace, name)| !namespace.is_empty() && !name.is_empty() && !name.contains('/'))
     };
     if let Some(place) = place.filter(|place| !is_place(place)) {
-        let hint = (place == "*").then(|| format!("for all placements say {} alone", quoted(word)));
+        let hint = (place == "*").then(|| format!("for all placements write {} alone", quoted(word)));
         return Err(Fault::of_text(Class::Invalid, entry, FORM).hint_if(hint));
     }
     let Some(mode) = OnFailure::parse(word) else {
@@ -141,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_told_entry_by_entry() {
+    fn invalid_entries_are_reported_one_by_one() {
         let rows = [
             ("und", "did you mean \"undo\"?"),
-            ("*=undo", "for all placements say \"undo\" alone"),
+            ("*=undo", "for all placements write \"undo\" alone"),
             ("all=undo", "<namespace>/<name>=undo"),
             ("default/all=", "<namespace>/<name>=undo"),
             ("undo,stop", "keep one of them"),

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_told_with_what_was_meant() {
+    fn typos_are_reported_with_a_suggestion() {
         let rows = [
             ("512MB", Some("512M")),
             ("2GiB", Some("2Gi")),

@@ -27,7 +27,7 @@ pub struct RollingUpdate {
     pub at_once: Limit,
 }
 
-/// How a change of an add-on's own configurations travels.
+/// How a change of an add-on's own configurations is rolled out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ConfigRollout {
     /// All clusters at once.

@@ -1,6 +1,6 @@
 //! The rollout strategy of a placement, as users write it.
 //!
-//! Decides which of its values have no meaning; what each strategy means is in `strategies/`. Never decides which cluster moves.
+//! Decides which of its values are invalid; what each strategy means is in `strategies/`. Never decides which cluster moves.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub struct Pace {
     pub tolerance: Tolerance,
 }
 
-/// How a change travels over the clusters of a placement, with its settings.
+/// How a change is rolled out to the clusters of a placement, with its settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RolloutStrategy {
     /// Which of the strategies.
@@ -50,7 +50,7 @@ impl RolloutStrategy {
     pub fn parse(raw: &RawStrategy<'_>, path: &Path) -> Result<Self, Vec<Violation>> {
         let mut wrong = raw.mismatches(path);
         let kind = keep(raw.kind(path), &mut wrong);
-        // A block of another type has no effect, but what is wrong in it is told all the same.
+        // A block of another type has no effect, but its errors are reported.
         let mut chosen = None;
         for (block_kind, block) in &raw.blocks {
             let read = block.parse(*block_kind, &path.key(block_kind.block()), &mut wrong);
@@ -126,7 +126,7 @@ impl<'a> RawStrategy<'a> {
         }
     }
 
-    /// Takes away the blocks of other types than its own: they have no effect. A type without a meaning has no block.
+    /// Takes away the blocks of other types than its own: they have no effect. An invalid type has no block.
     pub fn drop_other_blocks(&mut self) {
         let own = RolloutKind::parse(self.kind).ok();
         self.blocks.retain(|(kind, _)| Some(*kind) == own);
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_wrong_is_told_at_once() {
+    fn all_faults_are_reported_at_once() {
         let block = RawBlock {
             groups: vec![RawGroup {
                 name: None,

@@ -10,7 +10,7 @@ use kubernetes::field::{Class, Fault};
 /// What an entry of the annotation looks like that asks.
 const ASK: &str = "must be <namespace>/<placement>=<group>, a decision group by its name or index or \"*\" for all, or \"*=<group>\" for every placement";
 /// What an entry of the annotation looks like that approves.
-const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>, a decision group by its name, or by its index where it has none, or \"*\" for all, and the hash of 32 digits of what was looked at, as `tidegate rollout status` tells it";
+const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>, a decision group by its name, or by its index where it has none, or \"*\" for all, and the hash of 32 digits of the approved content, which `tidegate rollout status` shows";
 /// Everything, as a place or as a group.
 const ALL: &str = "*";
 /// So many entries are read: each is asked for every decision group.
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_told_entry_by_entry() {
+    fn invalid_entries_are_reported_one_by_one() {
         for text in [
             "all=prod",
             "default/all",
@@ -235,7 +235,7 @@ mod tests {
             "default/all=p r",
             "prod",
         ] {
-            let wrong = ApprovalBefore::parse(&format!("*=ok,{text}")).expect_err("it has no meaning");
+            let wrong = ApprovalBefore::parse(&format!("*=ok,{text}")).expect_err("it is invalid");
             assert_eq!(wrong.len(), 1, "{text}");
         }
         let upper = HASH.to_uppercase();

@@ -1,4 +1,4 @@
-//! When changes of an add-on may travel: the list of windows of its annotation.
+//! When changes of an add-on may be rolled out: the list of windows of its annotation.
 //!
 //! Decides how the list is read, and how its windows are together. A single window is that of upgrades of clusters (`upgrade::Window`).
 
@@ -9,17 +9,17 @@ use api::cluster::UpgradeWindow;
 use kubernetes::field::{Class, Fault, Path};
 
 /// What an entry looks like.
-const FORM: &str = "must be a schedule of five fields, \"for\" and a duration, and perhaps \"in\" and a time zone, such as \"0 2 * * 0 for 4h in Europe/Paris\"";
+const FORM: &str = "must be a schedule of five fields, \"for\" and a duration, and optionally \"in\" and a time zone, such as \"0 2 * * 0 for 4h in Europe/Paris\"";
 
 /// So many windows are followed: each is looked for over years of days.
 const MOST: usize = 20;
 
-/// The windows in which changes travel. One that is open suffices.
+/// The windows in which changes are rolled out. One that is open suffices.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutWindows(Vec<Window>);
 
 impl RolloutWindows {
-    /// Reads a list whose entries are separated by `;`; one without entries has no meaning.
+    /// Reads a list whose entries are separated by `;`; one without entries is invalid.
     ///
     /// # Errors
     ///
@@ -123,9 +123,9 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let told = |text: &str| {
-            let wrong = RolloutWindows::parse(text).expect_err("it has no meaning");
+            let wrong = RolloutWindows::parse(text).expect_err("it is invalid");
             wrong
                 .iter()
                 .map(|fault| fault.detail().to_owned())

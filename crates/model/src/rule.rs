@@ -1,4 +1,4 @@
-//! Ids of the rules that guard the parsers of this room; the gate's rule table documents each.
+//! Ids of the rules whose checks are the parsers of this crate; the webhook's rule table documents each.
 //!
 //! Decides nothing.
 
@@ -14,19 +14,19 @@ pub const TYPE_MISMATCH: &str = "rollout/type-mismatch";
 pub const MIN_SUCCESS_TIME: &str = "rollout/min-success-time";
 /// A deadline that is neither `None` nor a duration.
 pub const PROGRESS_DEADLINE: &str = "rollout/progress-deadline";
-/// A number of clusters at once that has no meaning.
+/// A number of clusters at once that is invalid.
 pub const MAX_CONCURRENCY: &str = "rollout/max-concurrency";
-/// A number of tolerated failures that has no meaning.
+/// A number of tolerated failures that is invalid.
 pub const MAX_FAILURES: &str = "rollout/max-failures";
 /// A mandatory decision group that no decision can match.
 pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
-/// An approval of changes, or what asks for one, that has no meaning.
+/// An approval of changes, or what asks for one, that is invalid.
 pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
-/// A window of rollouts that has no meaning.
+/// A window of rollouts that is invalid.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
 /// A rolling update of configurations that lacks its placement or its limit.
 pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
-/// A label selector without a meaning.
+/// An invalid label selector.
 pub const LABEL_SELECTOR: &str = "install/label-selector";
 /// A signer is the add-on's own.
 pub const SIGNER: &str = "template/signer";
@@ -38,9 +38,9 @@ pub const UPGRADE_VERSION: &str = "upgrade/version";
 pub const UPGRADE_CHANNEL: &str = "upgrade/channel";
 /// An address of an update service that is none.
 pub const UPGRADE_UPSTREAM: &str = "upgrade/upstream";
-/// An image without a meaning, or a release that is not named by its digest.
+/// An invalid image, or a release that is not named by its digest.
 pub const UPGRADE_IMAGE: &str = "upgrade/image";
-/// A selector of clusters without a meaning.
+/// An invalid selector of clusters.
 pub const UPGRADE_SELECTOR: &str = "upgrade/selector";
 /// An upgrade that selects nothing, or a placement that stands twice.
 pub const UPGRADE_SELECTION: &str = "upgrade/selection";
@@ -50,11 +50,11 @@ pub const UPGRADE_NOTHING: &str = "upgrade/nothing";
 pub const UPGRADE_OPERATORS: &str = "upgrade/operators";
 /// A time that an upgrade may take, and that is none.
 pub const UPGRADE_TIMEOUT: &str = "upgrade/timeout";
-/// A number of clusters at once that has no meaning.
+/// A number of clusters at once that is invalid.
 pub const UPGRADE_CONCURRENCY: &str = "upgrade/max-concurrency";
-/// A number of tolerated failures that has no meaning.
+/// A number of tolerated failures that is invalid.
 pub const UPGRADE_FAILURES: &str = "upgrade/max-failures";
-/// A window that has no meaning.
+/// A window that is invalid.
 pub const UPGRADE_WINDOW: &str = "upgrade/window";
 /// An action that cannot be a work.
 pub const UPGRADE_ACTION: &str = "upgrade/action";

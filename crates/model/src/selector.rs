@@ -13,7 +13,7 @@ use super::rule;
 pub use kubernetes::labels::Selector;
 pub use kubernetes::names::{is_label_key, is_label_value};
 
-/// Reads a selector that stands at `path`; every fault is told with its place.
+/// Reads the selector at `path`; every fault has its field.
 pub fn parse_selector(raw: &LabelSelector, path: &Path) -> Result<Selector, Vec<Violation>> {
     let told = |fault: &labels::Fault| {
         let (at, fault) = selector_fault(fault, path);
@@ -102,7 +102,7 @@ mod tests {
             (json!({"matchLabels": {"a": "x".repeat(64)}}), "matchLabels[a]"),
         ];
         for (selector, place) in rows {
-            let faults = parsed(selector.clone()).expect_err("it has no meaning");
+            let faults = parsed(selector.clone()).expect_err("it is invalid");
             assert_eq!(faults.len(), 1, "{selector}: {faults:?}");
             assert!(
                 faults.iter().all(|fault| fault.starts_with(place)),

@@ -55,7 +55,7 @@ impl ReservedSigner {
         let (name, owner) = text.split_once('=').unwrap_or((text, ""));
         if is_kubernetes(name) {
             return Err(
-                "the signers of kubernetes.io and k8s.io are reserved and cannot be given to an add-on"
+                "the signers of kubernetes.io and k8s.io are reserved and cannot be used by an add-on"
                     .to_owned(),
             );
         }
@@ -93,7 +93,7 @@ impl ReservedSigners {
         };
         let owners: Vec<String> = owners.iter().map(|owner| format!("\"{owner}\"")).collect();
         Err(if owners.is_empty() {
-            "this signer is reserved: no add-on may have it".to_owned()
+            "this signer is reserved: no add-on may use it".to_owned()
         } else {
             format!("this signer is reserved for the add-on {}", owners.join(" or "))
         })
@@ -116,13 +116,14 @@ impl OwnSigner {
             let fault = Fault::of_text(
                 Class::Forbidden,
                 text,
-                "the signers of this domain are Kubernetes' own",
+                "the signers of this domain are reserved for Kubernetes",
             );
             return Err(fault.hint(cure(text, addon)));
         }
         // A reserved name in another spelling is malformed.
         if !is_well_formed(text) {
-            let detail = "must be a domain with at least one point, \"/\" and one name, all in lower case";
+            let detail =
+                "must be a domain with at least one dot, followed by \"/\" and one name, all in lower case";
             return Err(Fault::of_text(Class::Invalid, text, detail).hint(own_domain(addon)));
         }
         match reserved.check(text, addon) {
@@ -146,8 +147,8 @@ pub fn check_certificate_name(text: &str, addon: &str) -> Result<(), Fault> {
         .iter()
         .find(|prefix| plain.starts_with(*prefix))
     {
-        let detail = format!("names that begin with \"{prefix}\" are the hub's own");
-        let hint = "name a user or group of the add-on's own, or none";
+        let detail = format!("names that begin with \"{prefix}\" are reserved for the hub");
+        let hint = "name a user or group of the add-on, or none";
         return Err(Fault::of_text(Class::Forbidden, text, detail).hint(hint));
     }
     let Some(owner) = plain.strip_prefix(AGENTS) else {
@@ -157,8 +158,8 @@ pub fn check_certificate_name(text: &str, addon: &str) -> Result<(), Fault> {
     if rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':')) {
         return Ok(());
     }
-    let detail = format!("names that begin with \"{AGENTS}\" are those of clusters and of other add-ons");
-    let hint = format!("write \"{AGENTS}{addon}\", or a name of the add-on's own");
+    let detail = format!("names that begin with \"{AGENTS}\" are reserved for clusters and other add-ons");
+    let hint = format!("write \"{AGENTS}{addon}\", or another name of the add-on");
     Err(Fault::of_text(Class::Forbidden, text, detail).hint(hint))
 }
 
@@ -244,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_signs_for_kubernetes_however_it_is_spelt() {
+    fn no_add_on_signs_for_kubernetes_however_it_is_spelt() {
         for text in [
             "kubernetes.io/kube-apiserver-client",
             "kubernetes.io/kube-apiserver-client-kubelet",
@@ -260,7 +261,10 @@ mod tests {
             "k8s.io/x",
             "certificates.k8s.io/x",
         ] {
-            assert!(signer(text, "hello").contains("Kubernetes' own"), "{text:?}");
+            assert!(
+                signer(text, "hello").contains("reserved for Kubernetes"),
+                "{text:?}"
+            );
         }
         let told = signer("kubernetes.io/kube-apiserver-client", "hello");
         assert!(
@@ -279,7 +283,7 @@ mod tests {
                     let expected = format!("reserved for the add-on \"{owner}\"");
                     assert!(refused.contains(&expected), "{refused}");
                 }
-                None => assert!(refused.contains("no add-on may have it"), "{refused}"),
+                None => assert!(refused.contains("no add-on may use it"), "{refused}"),
             }
             // Another spelling of a reserved name is no name at all.
             for text in [
@@ -323,7 +327,7 @@ mod tests {
                 "third",
                 "reserved for the add-on \"hello\" or \"other\"",
             ),
-            ("example.com/none", "hello", "no add-on may have it"),
+            ("example.com/none", "hello", "no add-on may use it"),
             (
                 "open-cluster-management.io/proxy-agent-signer",
                 "my-proxy",
@@ -334,11 +338,7 @@ mod tests {
                 "cluster-proxy",
                 "own open-cluster-management.io/proxy-agent-signer",
             ),
-            (
-                "open-cluster-management.io/grpc",
-                "hello",
-                "no add-on may have it",
-            ),
+            ("open-cluster-management.io/grpc", "hello", "no add-on may use it"),
         ];
         for (name, addon, expected) in rows {
             let found = signer_of(name, addon, &reserved);
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_never_names_somebody_whom_the_hub_would_believe() {
+    fn a_certificate_never_names_a_privileged_user_of_the_hub() {
         let rows = [
             ("worker", true),
             ("", true),

@@ -49,7 +49,7 @@ pub fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
         && (major, minor) < (1, OLDEST)
     {
         all.push(format!(
-            "the hub runs Kubernetes {}, Tidegate is made for 1.{OLDEST} and newer (docs/kubernetes-versions.md)",
+            "the hub runs Kubernetes {}, Tidegate supports 1.{OLDEST} and newer (docs/kubernetes-versions.md)",
             hub.kubernetes
         ));
     }
@@ -57,7 +57,7 @@ pub fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
         && major_minor(theirs).is_some_and(|theirs| theirs != here)
     {
         all.push(format!(
-            "the controllers are {theirs}, this program is {client}: what it forecasts may not be what they do"
+            "the controllers are {theirs}, this program is {client}: its forecasts may differ from what the controllers do"
         ));
     }
     let absent: Vec<&str> = hub
@@ -98,7 +98,7 @@ impl Versions {
             ));
             let controllers = hub.controllers.as_deref();
             lines.push(controllers.map_or_else(
-                || "controllers  no Tidegate tells its version there".to_owned(),
+                || "controllers  no controllers of Tidegate report a version".to_owned(),
                 |version| format!("controllers  tidegate {version}"),
             ));
             let mut head = "definitions";
@@ -110,8 +110,8 @@ impl Versions {
                 };
                 let lacking = match definition.lacking {
                     0 => String::new(),
-                    1 => "; lacks a field of Tidegate's (tidegate definitions plan)".to_owned(),
-                    count => format!("; lacks {count} fields of Tidegate's (tidegate definitions plan)"),
+                    1 => "; lacks 1 field of Tidegate (tidegate definitions plan)".to_owned(),
+                    count => format!("; lacks {count} fields of Tidegate (tidegate definitions plan)"),
                 };
                 lines.push(format!("{head:12} {}: {served}{lacking}", definition.name));
                 head = "";
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn old_hubs_other_controllers_and_absent_kinds_are_told() {
+    fn old_hubs_other_controllers_and_absent_kinds_are_reported() {
         let hub = hub("v1.27.3", Some("0.2.0"), &[]);
         let versions = Versions {
             client: "0.1.0".to_owned(),
@@ -161,9 +161,9 @@ mod tests {
             "client       tidegate 0.1.0",
             "hub          Kubernetes v1.27.3 at https://hub:6443",
             "controllers  tidegate 0.2.0",
-            "definitions  clustermanagementaddons.addon.open-cluster-management.io: not served; lacks 2 fields of Tidegate's (tidegate definitions plan)",
-            "skew         the hub runs Kubernetes v1.27.3, Tidegate is made for 1.30 and newer (docs/kubernetes-versions.md)",
-            "skew         the controllers are 0.2.0, this program is 0.1.0: what it forecasts may not be what they do",
+            "definitions  clustermanagementaddons.addon.open-cluster-management.io: not served; lacks 2 fields of Tidegate (tidegate definitions plan)",
+            "skew         the hub runs Kubernetes v1.27.3, Tidegate supports 1.30 and newer (docs/kubernetes-versions.md)",
+            "skew         the controllers are 0.2.0, this program is 0.1.0: its forecasts may differ from what the controllers do",
             "skew         the hub does not serve \"clustermanagementaddons.addon.open-cluster-management.io\"; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`",
             "",
         ];

@@ -17,7 +17,7 @@ use super::{
 };
 use store::View;
 
-/// Returns what the hub should look like next for one add-on, and what it is waiting for.
+/// Returns the next writes for one add-on, and what it is waiting for.
 pub fn addon(view: &View<'_>, now: Timestamp) -> Plan {
     addon_with(view, now, &mut Memo::default())
 }

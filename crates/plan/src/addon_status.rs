@@ -27,7 +27,7 @@ pub(super) struct Summary {
     pub progressions: Option<Vec<Progression>>,
     /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
     pub versions: Option<(Vec<Name>, Name)>,
-    /// When time alone changes what is told.
+    /// When time alone changes the status.
     pub recheck_at: Option<Timestamp>,
 }
 
@@ -200,7 +200,7 @@ fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
 }
 
 /// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. A user who
-/// names another object wants to know what was good before; Open Cluster Management forgets it.
+/// names another object needs the last known good content of the previous one; Open Cluster Management drops it.
 pub(super) fn before<'p>(
     old: &'p Progression,
     config: &ConfigRef,
@@ -221,7 +221,7 @@ pub(super) fn before<'p>(
 const STALLED: &str = "Stalled";
 const PAUSED: &str = "Paused";
 
-/// OCM's sentence, and behind it who failed and who is waited for: clusters and groups by name.
+/// OCM's sentence, followed by the names of the clusters that failed, and of the clusters and groups in progress.
 fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wish<'static> {
     let wish = sentence(selected, placed, done);
     let mut message = match (undo.stands(), done) {
@@ -236,7 +236,7 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
     let blocked_by = if undo.is_lost() {
         "content that is no longer on the hub"
     } else {
-        "another add-on or a window"
+        "another add-on, a rollout window or an approval"
     };
     for part in details(placed, blocked_by).into_iter().flatten() {
         message.push(' ');
@@ -261,7 +261,7 @@ fn sentence(selected: usize, placed: &Placed, done: bool) -> Wish<'static> {
     Wish::new(PROGRESSING, Status::True, Reason::Progressing, message)
 }
 
-/// The form of OCM's sentence, with how clusters get on.
+/// The form of OCM's sentence, with the state of the rollout.
 fn figures(selected: usize, placed: &Placed, how: &str) -> String {
     let Placed {
         counts, configured, ..
@@ -275,7 +275,7 @@ fn figures(selected: usize, placed: &Placed, how: &str) -> String {
     )
 }
 
-/// What OCM's sentence does not tell.
+/// The facts that OCM's sentence does not contain.
 fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
     let few = |what: &str, few: &ShortList| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
@@ -293,24 +293,32 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
         (waiting > 0).then(|| {
             let now = placed.awaited();
             if placed.paused || now.is_empty() {
-                return format!("{waiting} wait");
+                return are_waiting(waiting);
             }
-            format!("{waiting} wait for {now}")
+            format!("{} for {now}", are_waiting(waiting))
         }),
         asked.map(approval),
-        (blocked > 0).then(|| format!("{blocked} wait for {blocked_by}")),
-        (held > 0).then(|| format!("{held} held by spec.configuration")),
+        (blocked > 0).then(|| format!("{} for {blocked_by}", are_waiting(blocked))),
+        (held > 0).then(|| format!("{held} held by the rollout of spec.configuration")),
     ]
+}
+
+fn are_waiting(count: usize) -> String {
+    if count == 1 {
+        "1 is waiting".to_owned()
+    } else {
+        format!("{count} are waiting")
+    }
 }
 
 /// How many clusters wait for an approval, and of what.
 fn approval(asked: &Asked) -> String {
     let groups: ShortList = asked.now().map(|group| &group.name).collect();
-    let (waiting, hash) = (asked.waiting(), &asked.hash);
-    format!("{waiting} wait for an approval of {hash} for decision group {groups}")
+    let (waiting, hash) = (are_waiting(asked.waiting()), &asked.hash);
+    format!("{waiting} for approval of {hash} for decision group {groups}")
 }
 
-/// Says what no amount of waiting changes.
+/// Returns the condition for what does not end by itself.
 fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
     let (reason, message) = match (selected.known, &placed.blocker, placed.breach) {
@@ -320,13 +328,13 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
         ),
         (DecisionState::NoDecision, _, _) => (
             Reason::DecisionNotFound,
-            format!("placement {namespace}/{name} is not decided yet"),
+            format!("placement {namespace}/{name} has no complete PlacementDecision yet"),
         ),
         (DecisionState::Decided, Some(blocker), _) => (blocker.reason, blocker.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
             Reason::TooManyFailures,
-            failures(placed, breach, ": nothing new starts"),
+            failures(placed, breach, ": no further cluster is updated"),
         ),
         (DecisionState::Decided, None, _) => return None,
     };
@@ -335,9 +343,12 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
 
 fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
-    let waiting = placed.counts.waiting;
+    let clusters = match placed.counts.waiting {
+        1 => "1 cluster is waiting".to_owned(),
+        waiting => format!("{waiting} clusters are waiting"),
+    };
     let message = format!(
-        "the annotation {} pauses the rollout of placement {namespace}/{name}: {waiting} clusters wait",
+        "the annotation {} pauses the rollout of placement {namespace}/{name}: {clusters}",
         terms::PAUSED
     );
     placed

@@ -13,7 +13,7 @@ use super::short_list::ShortList;
 use api::reason::{Class, Reason};
 use store::Name;
 
-/// What an instance runs with that is meant to keep what it has.
+/// What an instance runs with that is meant to keep its current configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// What stands on the hub.
@@ -41,9 +41,9 @@ pub(super) enum InstanceTally {
     Unavailable,
     /// On the way.
     Moving,
-    /// It keeps what it has until its turn comes, for this reason.
+    /// It keeps its current configuration until its turn comes, for this reason.
     Waiting(Reason),
-    /// Only a human can change it: the reason.
+    /// Only a user can change it: the reason.
     Stalled(Reason),
     /// It is being deleted, and not gone yet.
     Leaving {
@@ -84,10 +84,10 @@ impl Unmade {
     }
 }
 
-/// What time does to the rollout.
+/// Whether time alone changes the rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Time {
-    /// Something ends by itself: a soak, a deadline, or the way of an instance that has just arrived.
+    /// Something ends by itself: a soak time, a deadline, or the installation of a new instance.
     Runs,
     /// Nothing does.
     Stands,
@@ -100,19 +100,19 @@ pub(super) struct Census {
     ready: usize,
     unreachable: usize,
     unavailable: ShortList,
-    /// Those that only a human can change, by reason.
+    /// Those that need the user to act, by reason.
     stalled: BTreeMap<Reason, ShortList>,
-    /// How many keep what they have by intention; they count as ready.
+    /// How many keep their current configuration by intention; they count as ready.
     kept: usize,
-    /// Those of them whose content is gone.
+    /// Those of them whose content is no longer on the hub.
     orphaned: ShortList,
-    /// Those on the way.
+    /// Those that are being installed, updated or rolled back.
     moving: ShortList,
-    /// Those that wait for a turn, by reason.
+    /// Those that wait for their turn in the rollout, by reason.
     waiting: BTreeMap<Reason, ShortList>,
     /// Those that are being deleted.
     leaving: ShortList,
-    /// How many of them are on clusters that are not reachable: they are not waited for.
+    /// How many of them are on clusters that are not reachable: nothing waits for them.
     lost: usize,
     missing: Newcomers,
     /// Those whose instance the hub refuses to create.
@@ -163,12 +163,12 @@ impl Census {
         }
     }
 
-    /// Returns whether no cluster has the add-on, is to get it, or is to lose it.
-    pub(super) fn is_nobody(&self) -> bool {
+    /// Returns whether no cluster has the add-on, gets it, or loses it.
+    pub(super) fn is_empty(&self) -> bool {
         self.total == 0 && self.holding.all() == 0
     }
 
-    /// Returns whether any instance needs a human.
+    /// Returns whether any instance needs the user to act.
     pub(super) fn has_stalled(&self) -> bool {
         !self.stalled.is_empty()
     }
@@ -178,7 +178,7 @@ impl Census {
         !self.unavailable.is_empty()
     }
 
-    /// Returns how many are not there yet, or not gone yet, and need no human for themselves.
+    /// Returns how many are not installed, updated or removed yet, and do not need the user to act.
     pub(super) fn open(&self) -> usize {
         let waiting: usize = self.waiting.values().map(ShortList::count).sum();
         self.moving
@@ -188,19 +188,19 @@ impl Census {
             .saturating_add(self.missing.all)
     }
 
-    /// How many are on their way out from clusters that are reachable.
+    /// How many are being removed from clusters that are reachable.
     fn going(&self) -> usize {
         self.leaving.count().saturating_sub(self.lost)
     }
 
-    /// Returns whether anything still changes without a human: an instance is on the way, or waits for something that time ends.
+    /// Returns whether anything still changes without a user: an instance is in progress, or waits for something that time ends.
     pub(super) fn goes_on(&self, time: Time) -> bool {
         let has_made = !self.moving.is_empty() || self.missing.made > 0 || self.going() > 0;
         let mut reasons = self.waiting.keys();
         has_made || (time == Time::Runs && reasons.any(|reason| !reason.is(Class::Brake)))
     }
 
-    /// Returns the one reason for which all wait that are not there yet, if only a human ends it.
+    /// Returns the one reason for which all open instances wait, if only a user ends it.
     pub(super) fn brake(&self) -> Option<Reason> {
         let count = |reason: Reason| self.waiting.get(&reason).map_or(0, ShortList::count);
         let held = |reason: Reason| match count(reason) {
@@ -213,7 +213,7 @@ impl Census {
         brakes.find(|reason| open > 0 && held(**reason) == open).copied()
     }
 
-    /// Returns how many clusters stand how; beside the total, each is in one count.
+    /// Returns the number of clusters in each state; beside the total, each cluster is in one count.
     pub(super) fn counted(&self) -> Value {
         let all = |causes: &BTreeMap<Reason, ShortList>| causes.values().map(ShortList::count).sum::<usize>();
         json!({
@@ -232,12 +232,12 @@ impl Census {
     pub(super) fn message(&self) -> String {
         let held = self.holding.all();
         let ready = if self.total == 0 && held > 0 {
-            "no cluster is to have the add-on".to_owned()
+            "no cluster is selected".to_owned()
         } else {
             format!("{} of {} clusters are ready", self.ready, self.total)
         };
         let held = (held > 0).then(|| {
-            let verb = if held == 1 { "instance is" } else { "instances are" };
+            let verb = if held == 1 { "removal is" } else { "removals are" };
             format!("{held} {verb} held")
         });
         let number = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
@@ -245,7 +245,7 @@ impl Census {
             Some(ready),
             causes("stalled", &self.stalled),
             few("not available", &self.unavailable),
-            few("on the way", &self.moving),
+            few("in progress", &self.moving),
             causes("waiting", &self.waiting),
             few("being deleted", &self.leaving),
             number(self.missing.all, "without an instance"),
@@ -313,7 +313,7 @@ mod tests {
                     Waiting(Reason::RolloutPaused),
                     Waiting(Reason::WaitingForSlot),
                 ],
-                "1 of 5 clusters are ready. 1 on the way: c2. 3 waiting: WaitingForSlot (2): c3, c5; RolloutPaused (1): c4",
+                "1 of 5 clusters are ready. 1 in progress: c2. 3 waiting: WaitingForSlot (2): c3, c5; RolloutPaused (1): c4",
             ),
             (
                 &[Ready, Unreachable],

@@ -1,4 +1,4 @@
-//! What a spectator should be told: a change of state of one cluster, or of the add-on as a whole.
+//! Events: a change of state of one cluster, or of the add-on as a whole.
 //!
 //! Decides nothing; the words are those of the conditions. Events and the lines of `tidegate dev` are made from notes.
 

@@ -111,7 +111,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
                     object: body.key(instance),
                     before: Revision::from(&work.meta),
                     patch: body.patch(instance, work).into(),
-                    why: "the work differs from what the configuration asks for",
+                    why: "the work differs from the configuration",
                 };
                 if body.gains {
                     actions.push(replace);
@@ -128,7 +128,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
     actions.extend(surplus.map(|work| Action::Delete {
         object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
         before: Revision::from(&work.meta),
-        why: "the template has nothing for this work any more",
+        why: "the template has no manifests for this work any more",
     }));
     actions
 }
@@ -171,7 +171,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
     })
 }
 
-/// Says which generation a status speaks about. Where the hub has never kept that, it is no reason to write: it travels
+/// Says which generation a status speaks about. Where the hub has never kept that, it is no reason to write: it is written
 /// with what is written anyway.
 fn observed(status: &mut Map<String, Value>, stored: Option<i64>, generation: i64) {
     let is_due = stored.map_or(!status.is_empty(), |stored| stored != generation);

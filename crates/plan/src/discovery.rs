@@ -86,7 +86,7 @@ fn patch(view: &View<'_>, cluster: &Name, key: &str, value: Option<&str>) -> Opt
         object: ObjectKey::new(Kind::Cluster, "", cluster.clone()),
         before: Revision::from(&found.meta),
         patch: json!({"metadata": {"labels": {key: value}}}).into(),
-        why: "clusters tell which add-ons they have",
+        why: "labels of the cluster list its add-ons",
     })
 }
 

@@ -1,8 +1,8 @@
 //! How far the pre-delete hooks of one instance are, and the next step: make their work, wait for it, or try again.
 //!
 //! An attempt that has failed stays on the cluster for a pause that grows, so that its log can be read; then its work is
-//! deleted and made again. Failures are counted on the instance, since a work that is gone remembers nothing. Never decides
-//! how long all this may take.
+//! deleted and made again. Failures are counted on the instance, since a deleted work has no record. The timeout is
+//! decided elsewhere.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
@@ -67,13 +67,15 @@ pub(super) fn run(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, n
             Run::Pending(Pending::waiting("an earlier work is still being removed"))
         }
         // It goes with what it was made for.
-        Some(work) if !is_for(instance, work) => {
-            Run::Pending(Pending::waiting("the work of an earlier add-on has to go first"))
-        }
+        Some(work) if !is_for(instance, work) => Run::Pending(Pending::waiting(
+            "the work of an earlier add-on is not deleted yet",
+        )),
         Some(work) if has_completed(work) => Run::Completed,
         Some(work) => Run::Pending(match problem(work) {
             Some(problem) => failed(instance, work, &problem, now),
-            None => Pending::waiting("they have not completed").because(Reason::HookManifestIsNotCompleted),
+            None => {
+                Pending::waiting("the hooks have not completed").because(Reason::HookManifestIsNotCompleted)
+            }
         }),
         None => begin(view, recipes, instance, now),
     }
@@ -165,10 +167,10 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
     };
     let spec = match hook_body::of(view, recipes, instance) {
         Hooks::None => return Run::Unneeded("its template has no pre-delete hooks"),
-        Hooks::Unassigned => return lost("nobody knows which template it was deployed from".to_owned()),
+        Hooks::Unassigned => return lost("the template that it was deployed from is not known".to_owned()),
         Hooks::Lost(config) => {
             return lost(format!(
-                "{config} is no longer on the hub, and nobody knows what it said"
+                "{config} is no longer on the hub, and its content is not known"
             ));
         }
         Hooks::Refused(fault) => {
@@ -193,11 +195,11 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
             terms::hook_work(&instance.addon),
         ),
         body: hook_body::work(instance, &spec).into(),
-        why: "pre-delete hooks run before the add-on goes",
+        why: "pre-delete hooks run before the add-on is removed",
     };
     Run::Pending(Pending {
         actions: vec![create],
-        ..Pending::waiting("they have not completed").because(Reason::HookManifestIsNotCompleted)
+        ..Pending::waiting("the hooks have not completed").because(Reason::HookManifestIsNotCompleted)
     })
 }
 

@@ -83,7 +83,7 @@ impl<'v> Rounds<'v> {
         standing
     }
 
-    /// What is going away gets nothing any more, and is not done before it is gone.
+    /// An instance that is being deleted gets no changes, and is done when it is deleted.
     fn see_off(&mut self, member: &Member<'v>) -> InstanceTally {
         let instance = member.instance;
         let goodbye = uninstall::instance(self.view, &mut self.recipes, instance, self.now);

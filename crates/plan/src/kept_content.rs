@@ -16,7 +16,7 @@ use store::{Config, ConfigRef, KeptContent, Kind, Name, ObjectKey, Place, View, 
 pub(crate) const MOST: usize = 10;
 /// A larger content is not copied: a hub stores no object above 1.5 MiB, and there are several copies.
 const LARGEST: usize = 512 * 1024;
-/// SizeBudget for the digits behind the name of an add-on in the name of an object.
+/// Number of characters reserved for the digits behind the name of an add-on in the name of an object.
 const LONGEST_NAME: usize = 200;
 /// The longest value of a label.
 const LONGEST_LABEL: usize = 63;
@@ -172,7 +172,7 @@ fn create(view: &View<'_>, place: &Place, data: &Value, revision: i64) -> Action
             "revision": revision,
         })
         .into(),
-        why: "clusters can go back to this content",
+        why: "clusters can be rolled back to this content",
     }
 }
 

@@ -1,7 +1,8 @@
-//! The roll-up of an add-on in a kind of our own, `AddOnRollout`: a hub whose ClusterManagementAddOn holds no conditions has its health there.
+//! The roll-up of an add-on in Tidegate's own kind, `AddOnRollout`: it has the health of an add-on on a hub whose
+//! ClusterManagementAddOn keeps no conditions.
 //!
-//! Decides when it is made, written and taken away. Never decides what it says: `conditions/addon.rs`, `census` and `addon_status` do, and where the
-//! ClusterManagementAddOn holds the same, both say the same.
+//! Decides when it is created, written and deleted. `conditions/addon.rs`, `census` and `addon_status` decide its content; where the
+//! ClusterManagementAddOn keeps the same fields, both have the same values.
 
 use serde_json::{Map, Value, json};
 
@@ -64,7 +65,7 @@ fn key(view: &View<'_>) -> ObjectKey {
     ObjectKey::new(Kind::Rollout, "", view.addon.name.clone())
 }
 
-/// One that belongs to a ClusterManagementAddOn of the same name that is gone goes with it, unless it is adopted first.
+/// A roll-up of a deleted ClusterManagementAddOn of the same name is deleted with it, unless it is adopted first.
 fn write(
     view: &View<'_>,
     said: &[Condition],

@@ -1,6 +1,6 @@
 //! The status that every instance should have: references, supported types and conditions.
 //!
-//! Decides how the state is shown: the columns of `kubectl get`, and what only a human can change; the roll-up for delivery tools
+//! Decides how the state is shown: the columns of `kubectl get`, and what only a user can change; the roll-up for delivery tools
 //! is made in `conditions/ready.rs`. Never removes what other programs wrote.
 
 use std::borrow::Cow;
@@ -158,7 +158,7 @@ fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
     };
     state.is_done().then(|| {
         format!(
-            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be made again",
+            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be rendered again",
             config.told()
         )
     })
@@ -211,7 +211,7 @@ fn stated<'v>(
     Cow::Owned(merge(&known, wishes, generation, now).into_owned())
 }
 
-/// Whether what only a human can change may still come by itself.
+/// Whether what only a user can change may still come by itself.
 fn arrival(view: &View<'_>, instance: &Instance, stuck: Option<&Stuck>, now: Timestamp) -> Option<Arrival> {
     let generation = instance.meta.generation;
     Arrival::of(
@@ -237,7 +237,7 @@ fn note(member: &Member<'_>, state: &State, reason: Reason, stuck: Option<&Stuck
     let instance = member.instance;
     let was = |kind: &str, reason: Reason| instance.condition(kind).is_some_and(|one| *one.reason == reason);
     let (addon, cluster) = (instance.addon.clone(), instance.cluster.clone());
-    // A failure has the words of its phase; whatever else only a human can change has the reason of `Stalled`.
+    // A failure has the words of its phase; whatever else only a user can change has the reason of `Stalled`.
     let failed = matches!(state, State::Phase(_, Outcome::Failed(_)));
     if let Some(stuck) = stuck.filter(|_| !failed) {
         return (!was("Stalled", stuck.reason)).then(|| Note::Stuck {

@@ -25,7 +25,7 @@ pub(super) struct Report<'v> {
     pub supported: Option<&'v BTreeSet<ConfigType>>,
     /// `currentVersion` and `lastVersion`
     pub memory: Memory,
-    /// Whether the tide tells the health of the agent, so that no controller looks for a lease.
+    /// Whether the controllers report the health of the agent, so that no controller checks a lease.
     pub probes: bool,
     /// `conditions`
     pub conditions: Cow<'v, [Condition]>,
@@ -33,7 +33,7 @@ pub(super) struct Report<'v> {
     pub standing: InstanceTally,
     /// Whether it has just arrived, so that the next plan hands its slot on.
     pub arrives: bool,
-    /// What to tell a spectator.
+    /// The events.
     pub note: Option<Note>,
     /// What holds it.
     pub waits: Vec<WaitOn>,

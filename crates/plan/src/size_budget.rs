@@ -1,7 +1,7 @@
-//! How much a rendering may write.
+//! The size limit of a rendering.
 //!
-//! Decides when it ends: while it writes, not after. A short template can ask for very much text, by a variable that it
-//! names often or by what a configuration adds to every container, and no work could hold it anyway.
+//! A rendering ends when it exceeds the limit, not afterwards. A short template can produce a very large text, with a variable that it
+//! names often or with what a configuration adds to every container, and no work could hold it anyway.
 
 use std::cell::Cell;
 
@@ -12,8 +12,8 @@ pub(super) const WORK: usize = 409_600;
 /// Bytes of manifests that a work may keep which holds them already: all that the hub accepts. OCM's manager fills works up to
 /// here, and a manifest that leaves a work is deleted on its cluster before it comes back.
 pub(super) const HELD: usize = 512_000;
-/// Bytes that one manifest may grow to. What is somewhat too large for a work is still measured, so that its author learns by
-/// how much.
+/// Maximum size of one manifest, in bytes. A manifest that is somewhat too large for a work is still measured, so that the fault
+/// contains its size.
 pub(super) const ONE: usize = 2 * WORK;
 /// Bytes that all manifests of a rendering may take together.
 pub(super) const ALL: usize = 32 * WORK;
@@ -25,7 +25,7 @@ pub(super) struct SizeBudget {
     all: Cell<Option<usize>>,
 }
 
-/// What there was too little room for.
+/// Which limit was exceeded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Full {
     /// The manifest.
@@ -49,7 +49,7 @@ impl SizeBudget {
         self.one.set(Some(ONE));
     }
 
-    /// Takes bytes; tells whether there were enough. A caller that is told no writes nothing.
+    /// Takes bytes; returns whether the budget was large enough. If it was not, the caller writes nothing.
     pub(super) fn take(&self, bytes: usize) -> bool {
         let taken = [&self.one, &self.all].map(|left| {
             left.set(left.get().and_then(|left| left.checked_sub(bytes)));
@@ -58,7 +58,7 @@ impl SizeBudget {
         taken == [true, true]
     }
 
-    /// Returns what there was too little room for, if anything.
+    /// Returns which limit was exceeded, if any.
     pub(super) fn full(&self) -> Option<Full> {
         match (self.one.get(), self.all.get()) {
             (None, _) => Some(Full::One),
@@ -89,17 +89,17 @@ mod tests {
 
     #[test]
     fn a_manifest_ends_at_the_size_of_a_work_and_all_at_theirs() {
-        let room = SizeBudget::default();
-        assert!(room.take(ONE) && room.full().is_none());
-        assert!(!room.take(1) && !room.take(0));
-        assert_eq!(room.full(), Some(Full::One));
-        let room = SizeBudget::default();
+        let budget = SizeBudget::default();
+        assert!(budget.take(ONE) && budget.full().is_none());
+        assert!(!budget.take(1) && !budget.take(0));
+        assert_eq!(budget.full(), Some(Full::One));
+        let budget = SizeBudget::default();
         for _ in 0..ALL / ONE {
-            room.next();
-            assert!(room.take(ONE));
+            budget.next();
+            assert!(budget.take(ONE));
         }
-        room.next();
-        assert!(!room.take(1));
-        assert_eq!(room.full(), Some(Full::All));
+        budget.next();
+        assert!(!budget.take(1));
+        assert_eq!(budget.full(), Some(Full::All));
     }
 }

@@ -26,7 +26,7 @@ enum What {
     Blanks(String),
     /// Two keys of one object become the same.
     SameKey(String),
-    /// There is no room for it.
+    /// The result would exceed the size budget.
     Full,
 }
 
@@ -61,7 +61,7 @@ impl std::fmt::Display for SubstitutionFault {
             What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
             What::Blanks(name) => write!(f, "blanks around the variable {name:?}: write {{{{{name}}}}}"),
             What::SameKey(key) => write!(f, "two keys become {key:?}"),
-            What::Full => write!(f, "there is no room for more text"),
+            What::Full => write!(f, "the result would be too large"),
         }
     }
 }
@@ -93,7 +93,7 @@ impl SubstitutionFault {
         self
     }
 
-    /// Tells whether it ended for want of room.
+    /// Returns whether the size budget was exceeded.
     pub(super) fn is_full(&self) -> bool {
         self.what == What::Full
     }
@@ -168,39 +168,39 @@ impl Unknown {
     }
 }
 
-/// Returns `value` with every variable replaced; ends as soon as there is no room for what it writes.
+/// Returns `value` with every variable replaced; ends as soon as the size budget is exceeded.
 pub(super) fn substitute(
     value: &Value,
     variables: &Variables,
-    room: &SizeBudget,
+    budget: &SizeBudget,
 ) -> Result<Value, SubstitutionFault> {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => Ok(value.clone()),
-        Value::String(text) => expand(text, variables, room)
+        Value::String(text) => expand(text, variables, budget)
             .map(Value::String)
             .map_err(SubstitutionFault::here),
         Value::Array(items) => items
             .iter()
             .enumerate()
             .map(|(index, item)| {
-                substitute(item, variables, room).map_err(|fault| fault.under(&format!("[{index}]")))
+                substitute(item, variables, budget).map_err(|fault| fault.under(&format!("[{index}]")))
             })
             .collect::<Result<_, _>>()
             .map(Value::Array),
-        Value::Object(fields) => fill(fields, variables, room).map(Value::Object),
+        Value::Object(fields) => fill(fields, variables, budget).map(Value::Object),
     }
 }
 
 fn fill(
     fields: &Map<String, Value>,
     variables: &Variables,
-    room: &SizeBudget,
+    budget: &SizeBudget,
 ) -> Result<Map<String, Value>, SubstitutionFault> {
     let mut filled = Map::with_capacity(fields.len());
     for (key, field) in fields {
         let fault = |what| SubstitutionFault::here(what).under_key(key);
-        let name = expand(key, variables, room).map_err(fault)?;
-        let value = substitute(field, variables, room).map_err(|fault| fault.under_key(key))?;
+        let name = expand(key, variables, budget).map_err(fault)?;
+        let value = substitute(field, variables, budget).map_err(|fault| fault.under_key(key))?;
         if filled.contains_key(&name) {
             return Err(fault(What::SameKey(excerpt(&name))));
         }
@@ -209,10 +209,10 @@ fn fill(
     Ok(filled)
 }
 
-fn expand(text: &str, variables: &Variables, room: &SizeBudget) -> Result<String, What> {
+fn expand(text: &str, variables: &Variables, budget: &SizeBudget) -> Result<String, What> {
     let mut out = String::new();
     let write = |out: &mut String, piece: &str| {
-        let fits = room.take(piece.len());
+        let fits = budget.take(piece.len());
         fits.then(|| out.push_str(piece)).ok_or(What::Full)
     };
     let mut written = 0;
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_cluster_says_is_filled_in_and_what_it_does_not_say_is_told() {
+    fn variables_of_the_cluster_are_replaced_and_missing_ones_are_reported() {
         let mut variables = variables();
         variables.insert("CLUSTER_LABEL:region".to_owned(), "\"eu\"}}{{QUOTE}}".to_owned());
         variables.insert("CLUSTER_LABEL:empty".to_owned(), String::new());
@@ -391,17 +391,17 @@ mod tests {
             fault(json!({"data": {"c1": "", "{{CLUSTER_NAME}}": ""}})),
             "data[\"{{CLUSTER_NAME}}\"]: two keys become \"c1\""
         );
-        assert_eq!(fault(json!("{{NOBODY}}")), "unknown variable \"NOBODY\"");
+        assert_eq!(fault(json!("{{UNKNOWN}}")), "unknown variable \"UNKNOWN\"");
     }
 
     #[test]
     fn a_bomb_ends_while_it_is_written() {
         let big = Variables::from([("A".to_owned(), "x".repeat(1024))]);
-        let room = SizeBudget::default();
+        let budget = SizeBudget::default();
         let bomb = json!(["{{A}}".repeat(67_500)]);
-        let fault = substitute(&bomb, &big, &room).unwrap_err();
+        let fault = substitute(&bomb, &big, &budget).unwrap_err();
         assert!(fault.is_full());
-        assert_eq!(fault.to_string(), "[0]: there is no room for more text");
+        assert_eq!(fault.to_string(), "[0]: the result would be too large");
     }
 
     #[test]

@@ -1,6 +1,5 @@
-//! What a plan is: writes with their preconditions, and what it waits for.
-//!
-//! Decides nothing; these are the words between the pure planner, the tests and the shell that writes.
+//! The types of a plan: writes with their preconditions, and what the plan waits for. The planner returns them; the controllers apply
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +12,18 @@ use api::reason::Reason;
 use model::Approval;
 use store::{ConfigRef, ConfigType, Meta, Name, ObjectKey};
 
-/// What the hub should look like next for one add-on, and what it is waiting for.
+/// The next writes for one add-on, and what it is waiting for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[must_use = "a plan does nothing until it is applied"]
 pub struct Plan {
     /// Writes; those of one namespace in the order in which they must happen.
     pub actions: Vec<Action>,
-    /// What holds the rest.
+    /// What the rest waits for.
     pub waits: Vec<Wait>,
-    /// Objects that the hub has refused to take and that are still wanted, although this plan need not write them:
-    /// what it said is remembered.
+    /// Objects that the hub has rejected and that are still needed, although this plan need not write them: the hub's messages are
+    /// kept.
     pub postponed: Vec<ObjectKey>,
-    /// When to plan again although nothing happened.
+    /// When to plan again although no event occurs.
     pub recheck_at: Option<Timestamp>,
 }
 
@@ -112,7 +111,7 @@ pub enum Action {
         before: Revision,
         /// The merge patch, under the key `status`.
         patch: Payload,
-        /// What spectators should be told, when the state changes.
+        /// The events, when the state changes.
         notes: Vec<Note>,
     },
     /// Delete an object.
@@ -201,7 +200,7 @@ pub enum TurnSubject {
 pub enum WaitOn {
     /// A placement of the install strategy does not exist.
     Placement(Name, Name),
-    /// A placement exists, but is not decided yet.
+    /// A placement exists, but has no complete PlacementDecision yet.
     Decision(Name, Name),
     /// A cluster has no `ManagedCluster`.
     Cluster,
@@ -217,11 +216,11 @@ pub enum WaitOn {
     Template(String),
     /// A type of configuration that the add-on does not support.
     UnsupportedType(ConfigType),
-    /// The rollout: a turn, the end of a pause, or a strategy that has a meaning.
+    /// The rollout: a free slot, the end of a pause, or a valid strategy.
     Rollout(Turn),
-    /// An install strategy that this version does not drive.
+    /// An install strategy that this version does not support.
     InstallStrategy(Name),
-    /// A label selector without a meaning.
+    /// An invalid label selector.
     LabelSelector(Name),
     /// The install strategy follows labels, but has no selector.
     NoLabelSelector,
@@ -229,17 +228,17 @@ pub enum WaitOn {
     Acceptance,
     /// A selected cluster that has opted out.
     OptedOut,
-    /// Nothing selects the cluster, and the add-on stays: this field manager applies it.
+    /// Nothing selects the cluster, and the add-on is kept: this field manager applies it.
     Adopted(Name),
-    /// Nothing selects the cluster any more; the add-on goes at this time.
+    /// Nothing selects the cluster any more; the add-on is removed at this time.
     Grace(Timestamp),
-    /// More removals than a minute has, of which there are so many; and when there are more.
+    /// The limit of removals per minute is reached: the limit, and when the next removal is allowed.
     RemovalBudget(usize, Timestamp),
     /// A reason for a removal that cannot be read again: which object, and what the hub answers.
     Reason(ObjectKey, Name),
-    /// A placement of the strategy that does not exist or is not decided: it may select the cluster.
+    /// A placement of the strategy that does not exist or has no complete PlacementDecision: it may select the cluster.
     MaySelect(Name, Name),
-    /// Absences that are not believed: how many, and of how many clusters in which add-ons live.
+    /// Absences that are not confirmed: how many, and of how many clusters with add-ons.
     Absences(usize, usize),
     /// The assigned content has been edited and is no longer on the hub.
     Content(ConfigRef),
@@ -247,7 +246,7 @@ pub enum WaitOn {
     Agent(String),
     /// The pre-delete hooks of an instance that is being deleted.
     Hook(String),
-    /// The hub refuses to create the instance, in its words.
+    /// The hub refuses to create the instance: its message.
     Creation(Name),
     /// The name of the add-on is too long for the label by which clusters tell that they have it.
     Label,
@@ -285,7 +284,10 @@ impl std::fmt::Display for Wait {
         }
         match &self.on {
             WaitOn::Placement(namespace, name) => write!(f, "placement {namespace}/{name} does not exist"),
-            WaitOn::Decision(namespace, name) => write!(f, "placement {namespace}/{name} is not decided yet"),
+            WaitOn::Decision(namespace, name) => write!(
+                f,
+                "placement {namespace}/{name} has no complete PlacementDecision yet"
+            ),
             WaitOn::Cluster => write!(f, "the ManagedCluster does not exist"),
             WaitOn::ClusterDeletion => write!(f, "the ManagedCluster is being deleted"),
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
@@ -294,12 +296,12 @@ impl std::fmt::Display for Wait {
             WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
             WaitOn::Rollout(turn) => f.write_str(&turn.message),
             WaitOn::InstallStrategy(kind) => {
-                write!(f, "install strategy {kind} is not driven by this version")
+                write!(f, "install strategy {kind} is not supported by this version")
             }
             WaitOn::LabelSelector(why) => {
                 write!(
                     f,
-                    "the label selector has no meaning, so nothing is installed or removed: {why}"
+                    "the label selector is invalid, so nothing is installed or removed: {why}"
                 )
             }
             WaitOn::NoLabelSelector => write!(f, "there is no label selector, so no cluster is selected"),
@@ -309,7 +311,7 @@ impl std::fmt::Display for Wait {
             WaitOn::Grace(due) => {
                 write!(
                     f,
-                    "nothing selects the cluster any more; the add-on goes at {due}"
+                    "nothing selects the cluster any more; the add-on is removed at {due}"
                 )
             }
             WaitOn::RemovalBudget(limit, more_at) => f.write_str(&over_budget(*limit, *more_at)),
@@ -317,13 +319,13 @@ impl std::fmt::Display for Wait {
             WaitOn::MaySelect(namespace, name) => f.write_str(&unknown(namespace, name)),
             WaitOn::Absences(absent, all) => write!(
                 f,
-                "the ManagedCluster does not exist, but nobody saw it go, and so it is with {absent} of {all} clusters in which add-ons \
-                 live; the add-on stays"
+                "the ManagedCluster does not exist, but its deletion was not observed, as with {absent} of {all} clusters with add-ons; \
+                 the add-on is kept"
             ),
             WaitOn::Content(config) => {
                 write!(
                     f,
-                    "the assigned content of {} is no longer on the hub; the works stay as they are",
+                    "the assigned content of {} is no longer on the hub; the works are not changed",
                     config.told()
                 )
             }
@@ -339,24 +341,24 @@ impl std::fmt::Display for Wait {
 }
 
 fn over_budget(limit: usize, more_at: Timestamp) -> String {
-    format!("the add-on goes, but no more than {limit} instances go in a minute, the next at {more_at}")
+    format!("the removal is held: at most {limit} instances are removed per minute, the next at {more_at}")
 }
 
-/// Argo CD takes nothing away that has an owner, so that taking it out of Git need not be enough.
+/// Argo CD does not prune an object that has an owner, so removing it from Git may not be enough.
 fn adopted(manager: &str) -> String {
     format!(
-        "nothing selects the cluster, and the add-on stays because {manager} applies it; to let it go, take it out of what {manager} \
-         applies, and delete the ManagedClusterAddOn if it is still there"
+        "nothing selects the cluster, and the add-on is kept because {manager} applies it; to remove it, remove it from what {manager} \
+         applies, and delete the ManagedClusterAddOn if it still exists"
     )
 }
 
 fn unread(object: &ObjectKey, why: &str) -> String {
-    format!("the add-on stays although nothing selects the cluster: cannot read {object} again: {why}")
+    format!("the add-on is kept although nothing selects the cluster: cannot read {object} again: {why}")
 }
 
 fn unknown(namespace: &str, name: &str) -> String {
     format!(
-        "nothing selects the cluster any more, but nobody knows what placement {namespace}/{name} selects; the add-on stays"
+        "nothing selects the cluster any more, but the clusters of placement {namespace}/{name} are not known; the add-on is kept"
     )
 }
 

@@ -1,7 +1,7 @@
-//! The end of an instance, of what it leaves behind, and of an add-on whose `ClusterManagementAddOn` is gone.
+//! The end of an instance, of what it leaves behind, and of an add-on whose `ClusterManagementAddOn` was deleted.
 //!
 //! Decides when our finalizers go: after the pre-delete hooks, or when no agent can run them any more. The rest is the garbage
-//! collector's: nothing is deleted here that an owner reference takes away, and what a human wants to keep stays.
+//! collector's: nothing is deleted here that an owner reference removes, and what a user wants to keep stays.
 //!
 //! ```text
 //! deleted ─► cluster absent ─────────────────────────► released, and its agent's finalizers with it
@@ -39,7 +39,7 @@ pub(super) struct Goodbye {
     pub(super) actions: Vec<Action>,
     pub(super) wait: Option<WaitOn>,
     pub(super) recheck_at: Option<Timestamp>,
-    /// Why it does not go, where only a human can change that.
+    /// Why it does not go, where only a user can change that.
     pub(super) stuck: Option<Reason>,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn instance(
                 instance.cluster
             );
             let message = format!(
-                "hook manifestWork {} is not completed: {why}. The add-on goes without it.",
+                "hook manifestWork {} is not completed: {why}. The add-on is removed without it.",
                 terms::hook_work(&instance.addon)
             );
             let because = "its pre-delete hooks cannot run in a namespace that is being deleted";
@@ -105,8 +105,8 @@ pub(super) fn instance(
     }
 }
 
-/// An add-on that another program deploys has its hooks there. What an instance holds, or what stands on its cluster, tells
-/// when the add-on itself is gone.
+/// The hooks of an add-on that another program deploys belong to that program. When the add-on itself was deleted, the references
+/// of the instance, or the works on its cluster, show which program deploys it.
 fn is_ours(view: &View<'_>, instance: &Instance) -> bool {
     let mut held = instance.references.iter().map(|one| &one.config.of);
     let mut own = instance.configs.iter().map(|config| &config.of);
@@ -126,7 +126,7 @@ fn lists_templates(addon: &AddOn) -> bool {
 fn released(view: &View<'_>, instance: &Instance, why: &'static str) -> Goodbye {
     let work = stored(view, instance).filter(|work| !work.meta.deleting);
     let mut actions: Vec<Action> = work
-        .map(|work| delete(work, "its hooks are over"))
+        .map(|work| delete(work, "its hooks have ended"))
         .into_iter()
         .collect();
     let kept = instance.farewell.finalizers.iter();
@@ -141,7 +141,7 @@ fn released(view: &View<'_>, instance: &Instance, why: &'static str) -> Goodbye 
     }
 }
 
-/// The completion is written down before anything is taken away: hooks must not run twice.
+/// The completion is written down before anything is removed: hooks must not run twice.
 fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
     let message = format!(
         "hook manifestWork {} is completed.",
@@ -201,7 +201,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
     match policy {
         TimeoutPolicy::Release if is_over => {
             let message = format!(
-                "hook manifestWork {name} is not completed in time: {why}. The add-on goes without it."
+                "hook manifestWork {name} did not complete in time: {why}. The add-on is removed without it."
             );
             let because = "its pre-delete hooks have not completed in time";
             let why = format!("not in time: {why}");
@@ -211,7 +211,7 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
         TimeoutPolicy::Release | TimeoutPolicy::Block => {
             let words = if is_over {
                 let message = format!(
-                    "hook manifestWork {name} is not completed in time: {why}. The deletion is blocked until it is, or until the \
+                    "hook manifestWork {name} did not complete in time: {why}. The deletion is blocked until it completes, or until the \
                      annotation {} is \"true\".",
                     terms::SKIP_HOOKS
                 );
@@ -251,7 +251,7 @@ fn outcome(reason: Reason, why: &str) -> Outcome {
     Outcome::Failed(why.to_owned())
 }
 
-/// Returns the status write, if the condition changes. Spectators are told when its reason does.
+/// Returns the status write, if the condition changes. An event is published when its reason changes.
 fn told(
     view: &View<'_>,
     instance: &Instance,
@@ -307,7 +307,7 @@ fn ending<'w>(wish: &Wish<'w>, outcome: &Outcome) -> Vec<Wish<'w>> {
     }
 }
 
-/// No agent runs anything on a cluster that is gone. Works that were meant for it on a hosting cluster go first: no owner
+/// No agent runs anything on a deleted cluster. Works that were meant for it on a hosting cluster go first: no owner
 /// takes them away, and the program that made them looks at no cluster that is absent.
 fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
     let is_released = |one: &str| {
@@ -323,16 +323,18 @@ fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
     let hosted = view
         .works(&instance.cluster)
         .filter(|work| work.hosted && !work.meta.deleting);
-    let mut actions: Vec<Action> = hosted.map(|work| delete(work, "its cluster is gone")).collect();
+    let mut actions: Vec<Action> = hosted
+        .map(|work| delete(work, "its cluster was deleted"))
+        .collect();
     let kept: Vec<Name> = held.iter().filter(|one| !is_released(one)).cloned().collect();
-    actions.push(finalizers(instance, &kept, "its cluster is gone"));
+    actions.push(finalizers(instance, &kept, "its cluster was deleted"));
     Goodbye {
         actions,
         ..Goodbye::default()
     }
 }
 
-/// What no instance takes away.
+/// What no instance removes.
 #[derive(Debug, Default)]
 pub(super) struct Remains<'v> {
     /// The writes that see to it.
@@ -341,8 +343,8 @@ pub(super) struct Remains<'v> {
     pub(super) clusters: Vec<&'v Name>,
 }
 
-/// Returns the writes for what no instance takes away: hooks that have outlived theirs, and works that wait for an agent
-/// whose cluster is gone.
+/// Returns the writes for what no instance removes: hooks that have outlived theirs, and works that wait for an agent
+/// whose cluster was deleted.
 pub(super) fn remains<'v>(view: &View<'v>) -> Remains<'v> {
     let mut remains = Remains::default();
     for (cluster, work) in view.all_works() {
@@ -359,7 +361,7 @@ pub(super) fn remains<'v>(view: &View<'v>) -> Remains<'v> {
         if !living.any(|(instance, hook)| instance.meta.uid == hook.of) {
             remains
                 .actions
-                .push(delete(work, "the add-on that it ran for is gone"));
+                .push(delete(work, "the add-on that it ran for was deleted"));
         }
     }
     remains
@@ -380,6 +382,6 @@ fn forsaken(view: &View<'_>, work: &Work) -> Option<Action> {
         object: ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone()),
         before: Revision::from(&work.meta),
         patch: json!({"metadata": {"finalizers": kept}}).into(),
-        why: "the cluster of its agent is gone",
+        why: "the cluster of its agent was deleted",
     })
 }

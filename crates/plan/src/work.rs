@@ -22,7 +22,7 @@ pub(super) enum Rendering<'v> {
     NotOurs,
     /// The works stay as they are until this changes.
     Waiting(WaitOn),
-    /// No works can be made, and only a human can change that.
+    /// No works can be made, and only a user can change that.
     Refused(String),
     /// These works, and no others.
     Bodies(Vec<Body<'v>>),

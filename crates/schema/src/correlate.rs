@@ -55,7 +55,7 @@ fn has_keys(keys: &[String], members: &Map<String, Value>) -> bool {
     keys.iter().all(|key| members.get(key).is_some_and(is_scalar))
 }
 
-/// Spells the key of an item; absent members are told apart from every value.
+/// Spells the key of an item; absent members differ from every value.
 pub(crate) fn key_of(keys: &[String], item: &Value) -> Option<String> {
     let members = item.as_object()?;
     let mut out = String::new();

@@ -98,7 +98,7 @@ pub(crate) enum Additional {
     Schema(Box<Node>),
 }
 
-/// How items of a list are told apart.
+/// How items of a list are distinguished.
 #[derive(Debug, Default)]
 pub(crate) enum ListType {
     /// The list is one value (the default).

@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prefix_stands_in_fields_but_not_in_names() {
+    fn a_prefix_matches_fields_but_not_in_names() {
         let root = Path::root("status");
         let list = root.child("conditions");
         let item = list.index(1);

@@ -1,6 +1,6 @@
 //! What configuration objects say, as far as rendering needs it.
 //!
-//! Decides which parts are kept. Pieces that only travel into manifests stay JSON: nothing is added to what an author wrote.
+//! Decides which parts are kept. Parts that are only copied into manifests stay JSON: nothing is added to what an author wrote.
 
 use serde_json::{Map, Value};
 

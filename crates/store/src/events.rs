@@ -33,21 +33,21 @@ pub enum Event {
         /// Why it cannot be read.
         why: String,
     },
-    /// An object is gone.
+    /// An object was deleted.
     Deleted {
         /// Its kind.
         kind: Kind,
         /// The last state of the object.
         object: Value,
     },
-    /// A complete list of a kind: what is not in it is gone.
+    /// A complete list of a kind: an object that is not in it was deleted.
     Listed {
         /// The kind.
         kind: Kind,
         /// All its objects.
         objects: Vec<Value>,
     },
-    /// All objects of a kind were told one after the other: what is not among them is gone.
+    /// All objects of a kind were listed one after the other: an object that is not among them was deleted.
     ListEnded {
         /// The kind.
         kind: Kind,
@@ -153,8 +153,8 @@ impl Store {
     }
 
     fn free(&mut self, key: &ObjectKey) {
-        if let Some(room) = &mut self.room {
-            room.free(key);
+        if let Some(budget) = &mut self.memory_budget {
+            budget.free(key);
         }
     }
 
@@ -163,8 +163,11 @@ impl Store {
         if self.has_newer(&key, object) {
             return;
         }
-        let room = self.room.as_mut().map_or(Ok(()), |room| room.take(&key, object));
-        if let Err(why) = room {
+        let reserved = self
+            .memory_budget
+            .as_mut()
+            .map_or(Ok(()), |budget| budget.take(&key, object));
+        if let Err(why) = reserved {
             return self.skip(key, why);
         }
         match (stores(kind).apply)(self, &key, object, touched) {

@@ -89,7 +89,7 @@ impl Store {
         true
     }
 
-    /// All of it is made again: there are few upgrades, and each tells who is on the way.
+    /// All of it is made again: there are few upgrades, and each tells who is in progress.
     fn publish_upgrading(&mut self) -> bool {
         let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
         for (place, upgrade) in self.kept.all::<Upgrade>() {
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_admission_asks_of_a_cluster_touches_nobodys_plan() {
+    fn facts_that_only_admission_reads_touch_no_plan() {
         let mut store = Store::new(Settings::default());
         let strategy = json!({"type": "ClusterLabelSelector", "labelSelector": {}});
         put(

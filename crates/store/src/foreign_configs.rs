@@ -212,7 +212,7 @@ mod tests {
         let x = config("configmaps", "x");
         assert!(
             store.apply(exists(&x, "early")).is_empty(),
-            "nobody has asked yet"
+            "no request was made yet"
         );
         assert!(store.take_watch_list().is_some());
         assert!(

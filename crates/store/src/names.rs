@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_that_nobody_holds_are_swept() {
+    fn unused_texts_are_removed() {
         let mut names = Names::default();
         let kept = names.share("kept");
         for n in 0..(3 * FIRST_SWEEP) {

@@ -1,6 +1,6 @@
 //! What the operator chose for all add-ons.
 //!
-//! Decides nothing; travels with the store so that every plan sees the same choice.
+//! Decides nothing; kept in the store so that every plan uses the same settings.
 
 use std::time::Duration;
 
@@ -55,7 +55,7 @@ pub enum DiscoveryLabels {
     Off,
 }
 
-/// How an edit of a configuration that a cluster refers to by itself travels.
+/// How an edit of a configuration that a cluster itself refers to is rolled out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClusterConfigs {
     /// At once, to all clusters that refer to it, whatever their placement's rollout strategy is.
@@ -126,7 +126,7 @@ pub struct Settings {
     pub reasons: Vocabulary,
     /// How long an add-on stays on a cluster that nothing selects any more.
     pub decision_grace: Duration,
-    /// How long what is merely not there yet counts as on its way, before it is told as something that only a human changes.
+    /// How long an object that does not exist yet may still be created, before `Stalled` reports that the user has to act.
     pub arrival_grace: Duration,
     /// What a lifecycle annotation without a value means.
     pub empty_lifecycle: EmptyLifecycle,
@@ -140,7 +140,7 @@ pub struct Settings {
     pub hook_timeout_policy: TimeoutPolicy,
     /// Whether clusters are labelled with the add-ons that they have.
     pub discovery_labels: DiscoveryLabels,
-    /// How an edit of a cluster's own configuration travels.
+    /// How an edit of a cluster's own configuration is rolled out.
     pub cluster_configs: ClusterConfigs,
     /// Whom permissions are given to.
     pub agent_groups: AgentGroups,
@@ -151,7 +151,7 @@ pub struct Settings {
     pub grpc_server: Name,
     /// How long an agent may be unavailable after a change until that is a failure.
     pub startup: Duration,
-    /// How many instances of an add-on may be taken away in a minute.
+    /// How many instances of an add-on may be removed in a minute.
     pub removal_budget: RemovalBudget,
     /// Where agents may have roles on the hub, beside the cluster's namespace and the add-on's own.
     pub hub_namespaces: HubNamespaces,

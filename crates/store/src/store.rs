@@ -1,4 +1,4 @@
-//! The store: what the tide knows of the hub. One writer applies events (`events`); readers take views (`view`).
+//! The store: the state of the hub as the controllers have observed it. One writer applies events (`events`); readers take views (`view`).
 //!
 //! Decides nothing: what it is made of is in `parts`, what happens to it in the files that know it.
 
@@ -9,18 +9,18 @@ use super::names::Names;
 use super::parts::changes::Changes;
 use super::parts::config_watch::ConfigWatch;
 use super::parts::kept::KeptByPlace;
+use super::parts::memory_budget::MemoryBudget;
 use super::parts::objects::Indexes;
 use super::parts::objects::Objects;
 use super::parts::objects::Pending;
 use super::parts::objects::Tombstones;
 use super::parts::objects::Upgrades;
-use super::parts::room::Room;
 use super::parts::standings::Standings;
 use super::parts::unpublished::Published;
 use super::settings::Settings;
 use model::Name;
 
-/// What the tide knows of the hub.
+/// The observed state of the hub.
 #[derive(Debug, Default)]
 pub struct Store {
     pub(super) settings: Settings,
@@ -36,7 +36,7 @@ pub struct Store {
     pub(super) upgrades: Upgrades,
     pub(super) standings: Standings,
     /// Absent where everything is kept.
-    pub(super) room: Option<Room>,
+    pub(super) memory_budget: Option<MemoryBudget>,
 }
 
 impl Store {
@@ -48,25 +48,31 @@ impl Store {
         }
     }
 
-    /// Returns an empty store that leaves large objects out where there is no room for them: one that lives as long as the program.
+    /// Returns an empty store that leaves out large objects that exceed the memory budget; for programs that run for a long time.
     #[must_use]
     pub fn bounded(settings: Settings) -> Self {
         Self {
-            room: Some(Room::default()),
+            memory_budget: Some(MemoryBudget::default()),
             ..Self::new(settings)
         }
     }
 
-    /// Returns why an object is left out, if there is no room for it.
+    /// Returns why an object is left out, if the memory budget is exceeded.
     pub fn left_out(&self, key: &ObjectKey) -> Option<&str> {
-        let is_left_out = self.room.as_ref().is_some_and(|room| room.is_left_out(key));
+        let is_left_out = self
+            .memory_budget
+            .as_ref()
+            .is_some_and(|budget| budget.is_left_out(key));
         let why = is_left_out.then(|| self.pending.faults.get(key));
         why.flatten().map(String::as_str)
     }
 
-    /// Returns the kinds of which objects are left out for which there is room now.
+    /// Returns the kinds of which objects are left out that fit now.
     pub fn fitting(&self) -> BTreeSet<Kind> {
-        self.room.iter().flat_map(Room::fitting).collect()
+        self.memory_budget
+            .iter()
+            .flat_map(MemoryBudget::fitting)
+            .collect()
     }
 
     /// Returns the names of all add-ons.

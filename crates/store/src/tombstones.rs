@@ -1,7 +1,5 @@
-//! What the store keeps of what is gone, for as long as something is left of it: add-ons without their object, content that
-//! instances still hold, and the labels by which clusters tell which add-ons they have.
-//!
-//! Decides when nothing is left. Never keeps more than what an object on the hub still refers to.
+//! What the store keeps of deleted objects while other objects still refer to them: add-ons without their object, content that
+//! instances still have, and the labels that list the add-ons of clusters.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +17,7 @@ use model::Name;
 use model::{ConfigRollout, FailureModes};
 
 impl Store {
-    /// Keeps an add-on whose object is gone while instances, works, labels or grants of its name remain: plans for it
+    /// Keeps an add-on whose object was deleted while instances, works, labels or grants of its name remain: plans for it
     /// see to their end.
     pub(super) fn bury(&mut self, touched: &Touched) {
         for owner in touched.iter().filter(|owner| owner.kind == Kind::AddOn) {
@@ -129,11 +127,11 @@ pub(super) fn same_besides_features(one: &Cluster, other: &Cluster) -> bool {
 
 /// An add-on of which only the name is known.
 fn gone(name: &Name) -> AddOn {
-    let nobody = Name::from("");
+    let empty = Name::from("");
     AddOn {
         meta: Meta {
-            uid: nobody.clone(),
-            version: nobody.clone(),
+            uid: empty.clone(),
+            version: empty.clone(),
             generation: 0,
             deleting: true,
         },
@@ -159,7 +157,7 @@ fn gone(name: &Name) -> AddOn {
         defaults: Vec::new(),
         progressions: None,
         supported_versions: Vec::new(),
-        default_version: nobody,
+        default_version: empty,
         facts: Arc::default(),
     }
 }
@@ -220,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn content_that_nobody_holds_any_more_is_forgotten() {
+    fn content_without_references_is_dropped() {
         let mut store = Store::new(Settings::default());
         let template = |text: &str| json!({"metadata": {"name": "t"}, "spec": {"addonName": "hello", "agentSpec": {"workload": {"manifests": [{"kind": text}]}}}});
         event(&mut store, Kind::Template, template("A"));
@@ -252,7 +250,7 @@ mod tests {
             view.last_content(&config, &first).is_some(),
             "an instance holds it"
         );
-        assert_eq!(store.tombstones.content.len(), 1, "nobody held the second");
+        assert_eq!(store.tombstones.content.len(), 1, "no instance had the second");
         gone(&mut store, Kind::Instance, "c1", "hello");
         assert!(store.tombstones.content.is_empty());
     }

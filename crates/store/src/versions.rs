@@ -1,7 +1,7 @@
 //! The versions of an add-on: the labels of the templates that are made for it.
 //!
-//! Decides which template stands for a version. Two templates with one version: the first by name, so that every start
-//! decides alike. A label that is no version lists nothing; both are told as oddities. Never reads a status.
+//! Decides which template provides a version. If two templates have one version, the first by name counts, so that every start
+//! decides alike. A label that is no version is ignored; both cases are reported.
 
 use std::collections::BTreeSet;
 
@@ -66,7 +66,7 @@ impl std::fmt::Display for Oddity {
             Self::NoVersion { template, label } => {
                 write!(
                     f,
-                    "AddOnTemplate {template}: the label {label:?} is no version; it is not listed"
+                    "AddOnTemplate {template}: the label {label:?} is not a version and is ignored"
                 )
             }
             Self::Twice {
@@ -75,7 +75,7 @@ impl std::fmt::Display for Oddity {
                 version,
             } => write!(
                 f,
-                "AddOnTemplate {template}: {instead} stands for version {version} already, the first name counts"
+                "AddOnTemplate {template}: {instead} already provides version {version}; the template that is first by name is used"
             ),
         }
     }
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_that_are_no_version_and_second_templates_are_told_once() {
+    fn labels_that_are_no_version_and_second_templates_are_reported_once() {
         let mut store = Store::new(Settings::default());
         apply(&mut store, template("b", "hello", Some("v1.0.0")));
         apply(&mut store, template("c", "hello", Some("v1")));
@@ -290,8 +290,8 @@ mod tests {
         assert_eq!(
             told,
             [
-                "AddOnTemplate c: b stands for version v1 already, the first name counts",
-                "AddOnTemplate d: the label \"latest\" is no version; it is not listed",
+                "AddOnTemplate c: b already provides version v1; the template that is first by name is used",
+                "AddOnTemplate d: the label \"latest\" is not a version and is ignored",
             ]
         );
         assert_eq!(texts(&store, "hello"), ["v1.0.0"]);
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_is_told_of_versions_as_they_come_and_go() {
+    fn the_gate_observes_versions_as_they_come_and_go() {
         let mut store = Store::new(Settings::default());
         for (name, label) in [("a", "v10"), ("b", "v2"), ("c", "v11-rc.1")] {
             apply(&mut store, template(name, "hello", Some(label)));

@@ -98,9 +98,9 @@ impl<'s> View<'s> {
         if self.settings().managing == Managing::All {
             return self.settings().fence == Fence::Closed && self.addon.lifecycle == Lifecycle::Managed;
         }
-        // What an add-on said that is gone is not known; what this program has installed, it sees to the end of.
-        let is_gone = self.addon.meta.uid.is_empty() && self.addon.meta.deleting;
-        let is_known_here = is_gone
+        // The settings of a deleted add-on are not known; this program removes what it has installed.
+        let is_deleted = self.addon.meta.uid.is_empty() && self.addon.meta.deleting;
+        let is_known_here = is_deleted
             && self
                 .all_instances()
                 .any(|instance| !instance.installed_by.is_empty());

@@ -11,15 +11,15 @@ use crate::cli::print::print;
 use crate::files::{Access, read_text, write};
 use kubernetes::field::Shown;
 
-/// Write the example manifests into a folder: an add-on with all that it needs, an upgrade of clusters, and two that are wrong.
+/// Write the example manifests into a folder: an add-on with everything it needs, a cluster upgrade, and two invalid manifests.
 ///
-/// `kubectl apply -f DIR` installs the add-on; what is in DIR/wrong is refused by the gate.
+/// `kubectl apply -f DIR` installs the add-on; the webhook rejects what is in DIR/wrong.
 #[derive(Args, Clone, Debug)]
 pub struct ExamplesArgs {
-    /// The folder; created if it does not exist.
+    /// Output folder; created if it does not exist.
     #[arg(value_name = "DIR", default_value = "examples")]
     pub dir: PathBuf,
-    /// Overwrite files with other content.
+    /// Overwrite existing files that differ.
     #[arg(long)]
     pub force: bool,
 }
@@ -40,14 +40,14 @@ pub(in crate::cli) const ADDON: &[(&str, &str)] = examples![
     "06-cluster-management-addon.yaml",
 ];
 
-/// The upgrade of clusters.
+/// The cluster upgrade.
 pub(in crate::cli) const UPGRADE: &[(&str, &str)] =
     examples!["upgrade/01-cluster-set-binding.yaml", "upgrade/02-upgrade.yaml",];
 
-/// The most of a file that is compared, in bytes.
+/// Maximum number of bytes of a file that are compared.
 const LARGEST: u64 = 1 << 20;
 
-/// What is refused.
+/// Invalid manifests.
 const WRONG: &[(&str, &str)] = examples!["wrong/01-rollout.yaml", "wrong/02-config-type.yaml"];
 
 pub(in crate::cli) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
@@ -66,18 +66,18 @@ pub(in crate::cli) fn run(args: &ExamplesArgs) -> Result<(), CliError> {
     )))
 }
 
-/// What becomes of files that are there and say something else.
+/// How to handle existing files that differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::cli) enum Others {
-    /// Nothing is written at all.
+    /// Write no file at all.
     Refused,
-    /// They are written over.
+    /// Overwrite them.
     Replaced,
-    /// They stay.
+    /// Keep them.
     Kept,
 }
 
-/// Writes the files; returns how many there are.
+/// Writes the files; returns their number.
 pub(in crate::cli) fn write_all(dir: &Path, others: Others) -> Result<usize, CliError> {
     let all = || ADDON.iter().chain(UPGRADE).chain(WRONG);
     let changed = all().filter(|(name, text)| {
@@ -87,7 +87,7 @@ pub(in crate::cli) fn write_all(dir: &Path, others: Others) -> Result<usize, Cli
     let changed: Vec<&str> = changed.map(|(name, _)| *name).collect();
     if others == Others::Refused && !changed.is_empty() {
         let words = format!(
-            "\"{}\" has files that say something else: {}; --force writes over them",
+            "\"{}\" has files that differ: {}; use --force to overwrite them",
             dir.display(),
             kubernetes::field::listed(changed.iter().copied())
         );
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_somebody_changed_is_kept_unless_he_says_otherwise() {
+    fn changed_files_are_kept_unless_force_is_set() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let dir = folder.path().join("examples");
         let count = write_all(&dir, Others::Refused).expect("written");

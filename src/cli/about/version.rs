@@ -15,9 +15,9 @@ use api::definitions::{HubContext, Operator, Proof, extended, plan};
 use kubernetes::field::Shown;
 use operate::versions::{Definition, HubVersions, Versions, skew};
 
-/// Print the versions of this program and of the hub, its controllers and its definitions, and whether they fit.
+/// Print the versions of this program and of the hub, its controllers and its CRDs, and whether they are compatible.
 ///
-/// Exit status: 0 they fit or it cannot be told, 1 the hub does not answer, or something does not fit.
+/// Exit status: 0 compatible or unknown, 1 the hub does not answer, or a version is not compatible.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Print only the version of this program; do not contact a hub.
@@ -29,7 +29,7 @@ pub struct VersionArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Where its controllers tell their version.
+    /// Where its controllers publish their version.
     #[command(flatten)]
     pub settings: SettingsArgs,
 }
@@ -73,7 +73,7 @@ fn asked(args: &VersionArgs) -> Result<HubVersions, CliError> {
         let kubernetes = client
             .apiserver_version()
             .await
-            .map_err(CliError::acting("ask the hub for its version"))?
+            .map_err(CliError::acting("read the version of the hub"))?
             .git_version;
         let controllers = match &args.settings.settings.0 {
             None => None,
@@ -88,7 +88,7 @@ fn asked(args: &VersionArgs) -> Result<HubVersions, CliError> {
     })
 }
 
-/// Looks at the definitions of every kind; what may not be read is left out.
+/// Reads the definitions of every kind; those that the user may not read are left out.
 async fn definitions_of(client: Client) -> Result<Vec<Definition>, CliError> {
     let api: Api<CustomResourceDefinition> = Api::all(client);
     let ours = extended();
@@ -102,7 +102,7 @@ async fn definitions_of(client: Client) -> Result<Vec<Definition>, CliError> {
         let stored = match api.get_opt(&name).await {
             Ok(stored) => stored,
             Err(kube::Error::Api(status)) if status.code == 403 => continue,
-            Err(error) => return Err(CliError::acting("ask the hub for its version")(error)),
+            Err(error) => return Err(CliError::acting("read the version of the hub")(error)),
         };
         let mut definition = Definition {
             name,
@@ -113,7 +113,7 @@ async fn definitions_of(client: Client) -> Result<Vec<Definition>, CliError> {
             let versions = stored.spec.versions.iter().filter(|version| version.served);
             definition.served = versions.map(|version| version.name.clone()).collect();
             let whole =
-                serde_json::to_value(&stored).map_err(CliError::acting("ask the hub for its version"))?;
+                serde_json::to_value(&stored).map_err(CliError::acting("read the version of the hub"))?;
             let planned = ours
                 .iter()
                 .find(|(known, _)| *known == definition.name)

@@ -14,45 +14,45 @@ use lint::report::Format;
 
 /// Validate manifests as the webhook would, before they are applied.
 ///
-/// Every document of the files is judged by the rules of the webhook; together the files are the hub that each of them is
-/// judged on, because one sync applies them together. What hangs on facts that were not given is reported as unknown.
-/// Exit status: 0 nothing found, 1 findings, 2 something cannot be read.
+/// Validates every document of the files with the rules of the webhook. The files together count as the hub, because one sync
+/// applies them together. Findings that depend on objects outside the files are reported as unresolved.
+/// Exit status: 0 no findings, 1 findings, 2 a file cannot be read.
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CheckArgs {
-    /// Files and folders; folders are read with everything below them (.yaml, .yml, .json).
+    /// Files and folders; folders are read recursively (.yaml, .yml, .json).
     #[arg(value_name = "PATH", required_unless_present = "files")]
     pub paths: Vec<PathBuf>,
-    /// One more file or folder; `-` reads standard input. Repeatable.
+    /// Another file or folder; `-` reads standard input. Repeatable.
     #[arg(short = 'f', long = "filename", value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Facts about the hub from a dump of `tidegate snapshot`; the files are laid over it.
+    /// Read the other objects of the hub from a dump written by `tidegate snapshot`; the files override it.
     #[arg(long, value_name = "DUMP", conflicts_with = "live")]
     pub facts: Option<PathBuf>,
-    /// Facts from the hub of the kubeconfig; nothing is written to it.
+    /// Read the other objects from the hub of the kubeconfig; nothing is written to it.
     #[arg(long)]
     pub live: bool,
-    /// Let a path pass in which nothing is to be judged: a folder without manifests, a file without objects.
+    /// Accept a path with nothing to validate: a folder without manifests, a file without objects.
     #[arg(long)]
     pub allow_empty: bool,
-    /// Judge again whenever a file changes, until it is ended.
+    /// Validate again whenever a file changes, until interrupted.
     #[arg(long, conflicts_with = "base")]
     pub watch: bool,
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Judge changes, not objects: what was there before is what git has at this revision, or `live` what the hub has.
+    /// Validate changes instead of objects: compare with the files at this git revision, or with the hub (`live`).
     ///
-    /// A fault that was there before and was not touched is a warning then, as it is at the gate.
+    /// An unchanged error that existed before is a warning, as at admission.
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
-    /// The time at which the files will be applied, such as 2026-11-20T08:00:00Z, for policies that look at it; now when absent.
+    /// Time at which the files will be applied, such as 2026-11-20T08:00:00Z, for policies that use the time (default: now).
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
-    /// What to do about findings that hang on facts that are not known: leave them out, show them, or fail because of them.
+    /// How to handle findings that depend on missing objects: omit them, show them, or fail.
     #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingFactsArg::Warn)]
     pub missing_facts: MissingFactsArg,
-    /// From which findings on the exit status is 1.
+    /// Lowest severity for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
     /// Report: table, json, sarif, junit or github; `=FILE` writes it there. Repeatable.
@@ -63,28 +63,28 @@ pub struct CheckArgs {
         default_value = "table"
     )]
     pub outputs: Vec<Output>,
-    /// Show what the gate would add to the objects (table; the other forms that have room for it always do).
+    /// In table output, also show what the webhook would add to the objects. Other formats that support it always show it.
     #[arg(long)]
     pub diff: bool,
-    /// What the gate decides by.
+    /// Settings of the webhook.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// What agents may have on the hub.
+    /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
-    /// Where the hub's controllers publish it, for --live.
+    /// Where the hub's controllers publish their settings, for --live.
     #[command(flatten)]
     pub settings: SettingsArgs,
 }
 
-/// What is done about findings that hang on facts that are not known.
+/// How to handle findings that depend on missing objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum MissingFactsArg {
-    /// They are left out.
+    /// Omit them.
     Skip,
-    /// They are shown.
+    /// Show them.
     Warn,
-    /// They are shown, and the exit status is 1.
+    /// Show them, and exit with status 1.
     Fail,
 }
 
@@ -98,12 +98,12 @@ impl From<MissingFactsArg> for MissingFacts {
     }
 }
 
-/// From which findings on the exit status is 1.
+/// Lowest severity for which the exit status is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailOn {
-    /// Errors: what the gate would refuse.
+    /// Errors: findings that the webhook would reject.
     Error,
-    /// Warnings as well.
+    /// Errors and warnings.
     Warning,
     /// None.
     Never,
@@ -119,12 +119,12 @@ impl From<FailOn> for Threshold {
     }
 }
 
-/// A report and where it goes.
+/// A report and its output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// Its form.
+    /// Format.
     pub format: Format,
-    /// The file; standard output when there is none.
+    /// Output file; standard output without it.
     pub file: Option<PathBuf>,
 }
 

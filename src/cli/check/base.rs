@@ -35,7 +35,7 @@ fn before(revision: &str, path: &Path) -> Result<Folder, CliError> {
     let inside = folder_of(path);
     let commit = commit(revision, inside)?;
     let wanted = names(&commit, inside, path).map_err(|why| wrong(revision, &why))?;
-    // A name with a line break cannot be asked for in this way; manifests have no such names.
+    // A name with a line break cannot be requested in this way; manifests have no such names.
     let mut asked = String::new();
     for name in &wanted {
         asked.extend([commit.as_str(), ":./", name.as_str(), "\n"]);
@@ -71,7 +71,7 @@ fn commit(revision: &str, inside: &Path) -> Result<String, CliError> {
     let asked = format!("{revision}^{{commit}}");
     let words = ["rev-parse", "--verify", "--quiet", "--end-of-options", &asked];
     let answer = git(inside, &words, None).map_err(|why| {
-        let unknown = "git knows no such revision".to_owned();
+        let unknown = "git does not have this revision".to_owned();
         wrong(revision, if why.is_empty() { &unknown } else { &why })
     })?;
     Ok(String::from_utf8_lossy(&answer).trim().to_owned())

@@ -1,6 +1,6 @@
 //! Files of folders, of standard input and of git, as texts.
 //!
-//! Decides which files are read and how large they may be. What is no text is told with its place, like bad YAML.
+//! Decides which files are read and how large they may be. Content that is not text is reported with its position, like invalid YAML.
 
 use std::fs;
 use std::io::Read as _;
@@ -120,7 +120,7 @@ impl Folder {
                 let before = error.as_bytes().iter().take(valid);
                 let line = before.clone().filter(|byte| **byte == b'\n').count() + 1;
                 let column = before.rev().take_while(|byte| **byte != b'\n').count() + 1;
-                wrong(line, column, "the file is no text in UTF-8".to_owned());
+                wrong(line, column, "the file is not UTF-8 text".to_owned());
             }
         }
     }
@@ -134,9 +134,9 @@ pub(in crate::cli) fn below(path: &Path) -> Vec<PathBuf> {
     vec![path.to_owned()]
 }
 
-/// Tells whether a file of a folder is read at all.
+/// Returns whether a file of a folder is read at all.
 pub(in crate::cli) fn is_manifest(path: &Path) -> bool {
-    WALK.wants(path)
+    WALK.includes(path)
 }
 
 fn shown(path: &Path) -> String {

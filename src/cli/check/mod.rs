@@ -1,6 +1,6 @@
 //! `tidegate check`: what the gate would say about files, before they are applied.
 //!
-//! Reads folders, git and hubs, writes reports; what is said is decided by `check`.
+//! Reads folders, git and hubs, and writes reports; the crate `lint` decides their content.
 
 mod args;
 mod base;

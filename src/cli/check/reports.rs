@@ -1,6 +1,6 @@
-//! Reports on their way out: to standard output and into files.
+//! Writes reports to standard output and into files.
 //!
-//! Decides what each form may hold. How a report looks is decided by the report room.
+//! Decides what each form may hold. The crate `lint` decides how a report looks.
 
 use super::args::Output;
 use crate::cli::CliError;
@@ -20,7 +20,7 @@ pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Resul
     Ok(())
 }
 
-/// Writes a report in every form that is asked for; `additions` shows what the gate would add.
+/// Writes a report in every requested form; `additions` shows what the webhook would add.
 pub(in crate::cli) fn write(outputs: &[Output], additions: bool, report: &Report) -> Result<(), CliError> {
     for output in outputs {
         let style = Style {

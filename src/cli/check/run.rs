@@ -1,6 +1,6 @@
 //! `tidegate check` from its flags to its exit status.
 //!
-//! Decides the order: everything that can be wrong with the flags is told before a report is written.
+//! Decides the order: all errors in the flags are reported before a report is written.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -61,9 +61,9 @@ fn something(folder: &folder::Folder) -> Result<(), CliError> {
         })
     };
     let silent = folder.files.iter().filter(|file| !says(file));
-    let silent = silent.map(|file| format!("\"{}\" holds no object", file.path));
+    let silent = silent.map(|file| format!("\"{}\" contains no object", file.path));
     let empty = folder.empty.iter();
-    let empty = empty.map(|path| format!("\"{}\" holds no manifest (.yaml, .yml, .json)", path.display()));
+    let empty = empty.map(|path| format!("\"{}\" contains no manifest (.yaml, .yml, .json)", path.display()));
     let told: Vec<String> = if folder.files.iter().any(says) {
         // Beside others a file of comments is nothing to speak of.
         empty.collect()
@@ -74,7 +74,7 @@ fn something(folder: &folder::Folder) -> Result<(), CliError> {
         return Ok(());
     }
     let words = format!(
-        "nothing to judge: {}; --allow-empty lets that pass",
+        "nothing to validate: {}; use --allow-empty to accept this",
         told.join(", ")
     );
     Err(CliError::Refused(words.into()))

@@ -76,7 +76,7 @@ impl Definitions {
         Ok(Operator::Present(None))
     }
 
-    /// Asks the hub whether its conversion loses anything, where there is one.
+    /// Tests whether the conversion of the hub loses anything, if there is one.
     async fn proof(&self, live: &[Value]) -> Proof {
         let asked = live.iter().find(|one| is_named(one, ASKED));
         let Some((address, others)) = asked.and_then(|one| Some((converter(one)?, other_versions(one))))
@@ -131,7 +131,7 @@ impl Definitions {
             tokio::time::sleep(BETWEEN_LOOKS).await;
             stored = self.read(name).await?.unwrap_or_default();
         }
-        let words = format!("{name} is changed, and the hub does not serve it: see its status.conditions");
+        let words = format!("{name} was changed, but the hub does not serve it; see its status.conditions");
         Err(cannot_write(words.into()))
     }
 }
@@ -155,7 +155,7 @@ fn said(error: &kube::Error) -> String {
 fn refused(name: &str, error: &kube::Error) -> CliError {
     let hint = match error {
         kube::Error::Api(status) if [409, 422].contains(&status.code) => {
-            "; if somebody else has changed the definition at the same time, run the command again"
+            "; if another client changed the definition at the same time, run the command again"
         }
         _ => "",
     };

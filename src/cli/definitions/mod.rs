@@ -13,9 +13,9 @@ pub(super) use run::run;
 
 /// Add Tidegate's fields to OCM's definitions on a hub, or remove them.
 ///
-/// Works on the definitions of ClusterManagementAddOn, ManagedClusterAddOn, AddOnDeploymentConfig and AddOnTemplate as the hub has them.
-/// Only adds fields and columns to `v1alpha1`: versions, conversion and names are never touched, and what the hub's definition says
-/// already stays as it is. Tidegate works without (`docs/ocm/definitions.md`).
+/// Works on the CRDs of ClusterManagementAddOn, ManagedClusterAddOn, AddOnDeploymentConfig and AddOnTemplate that the hub has.
+/// Only adds fields and columns to `v1alpha1`: versions, conversion, names and existing fields do not change. Tidegate works
+/// without these fields (`docs/ocm/definitions.md`).
 #[derive(Args, Clone, Debug)]
 pub struct DefinitionsArgs {
     /// What to do.
@@ -26,25 +26,25 @@ pub struct DefinitionsArgs {
 /// The subcommands of `tidegate definitions`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum DefinitionsCommand {
-    /// Show what would be added, which program would remove it again, and why `apply` would refuse. Changes nothing.
+    /// Show what `apply` would add, which program would remove it again, and why `apply` would fail. Changes nothing.
     ///
-    /// Where versions are converted, the hub is asked with a ClusterManagementAddOn that is created with dryRun=All: it is not stored.
-    /// Exit status: 0 `apply` has nothing to do or would do it, 1 it would refuse, 2 it cannot be told.
+    /// If the CRD has a conversion webhook, it is tested with a ClusterManagementAddOn that is created with dryRun=All and not
+    /// stored. Exit status: 0 `apply` would succeed or has nothing to do, 1 `apply` would fail, 2 cannot be determined.
     Plan(DefinitionsPlanArgs),
-    /// Add the missing fields, to all definitions or to none.
+    /// Add the missing fields to all definitions, or to none.
     ///
-    /// Each is changed by a JSON patch that tests the name, the resource version and the place of the version first. What was added
-    /// is recorded in the annotation tidegate.io/added-fields of the definition. It is idempotent.
-    /// Exit status: 0 done or nothing to do, 1 refused or failed on the way, 2 it could not start.
+    /// Uses JSON patches that first test the name, the resource version and the index of the version. Records the added fields
+    /// in the annotation tidegate.io/added-fields of the definition. Idempotent. Exit status: 0 done or nothing to do, 1
+    /// rejected or failed, 2 could not start.
     Apply(ApplyArgs),
     /// Remove the fields that `apply` added, except those that another client has changed.
     ///
-    /// Values of these fields are dropped from each object at its next write.
-    /// Exit status: 0 done or nothing to do, 1 something had to stay, 2 it could not start.
+    /// The API server drops the values of these fields from each object at its next write. Exit status: 0 done or nothing to
+    /// do, 1 some fields remain, 2 could not start.
     Revert(RevertArgs),
 }
 
-/// Where to look.
+/// Options of `definitions plan`.
 #[derive(Args, Clone, Debug)]
 pub struct DefinitionsPlanArgs {
     /// Which hub.
@@ -55,7 +55,7 @@ pub struct DefinitionsPlanArgs {
     pub output: OutputFormat,
 }
 
-/// What to change.
+/// Options of `definitions apply`.
 #[derive(Args, Clone, Debug)]
 pub struct ApplyArgs {
     /// Which hub.
@@ -66,7 +66,7 @@ pub struct ApplyArgs {
     pub dry_run: bool,
 }
 
-/// What to take out.
+/// Options of `definitions revert`.
 #[derive(Args, Clone, Debug)]
 pub struct RevertArgs {
     /// Which hub.

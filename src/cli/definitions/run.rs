@@ -18,7 +18,7 @@ use kubernetes::field::Shown;
 
 /// What a running program has to be told.
 const RESTART: &str =
-    "restart `tidegate serve` where it runs: it does not write again what the hub has dropped once";
+    "restart `tidegate serve`: it does not write fields again that the hub has dropped once";
 
 pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliError> {
     let runtime = connect::runtime()?;
@@ -71,14 +71,14 @@ impl Looked {
     fn page(&self) -> String {
         let mut page: String = self.plans.iter().map(plan_text).collect();
         let absent = self.absent.iter();
-        page.extend(absent.map(|name| format!("{name}\n  absent    the hub has no such definition\n")));
+        page.extend(absent.map(|name| format!("{name}\n  absent    the hub does not have this CRD\n")));
         page
     }
 }
 
 fn nothing_there() -> CliError {
     CliError::Refused(
-        "the hub has no definition of Open Cluster Management's add-on kinds; for a hub without it: \
+        "the hub has no CRDs of Open Cluster Management's add-on kinds; for a hub without OCM, use \
          `tidegate crds --for-hub-without-ocm`"
             .into(),
     )
@@ -102,9 +102,7 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
     let looked = Looked::at(&hub).await?;
     if looked.is_refused() {
         print(&Shown::page(&looked.page()))?;
-        complain(&Shown::line(
-            "tidegate: nothing is changed: see what is REFUSED above",
-        ));
+        complain(&Shown::line("tidegate: nothing was changed; see REFUSED above"));
         return Ok(ExitCode::from(1));
     }
     let done = if args.dry_run { "would add" } else { "added" };
@@ -121,14 +119,14 @@ async fn applied(args: &ApplyArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Looks whether the hub keeps what it was sent: what it keeps in another form would never be taken out again.
+/// Checks whether the hub stored what was sent: fields that it stored in another form could not be removed later.
 fn verified(stored: &Value, ours: &Value, around: &HubContext) -> Result<(), CliError> {
     let after = plan(stored, ours, around);
     let Some(first) = after.pending().next() else {
         return Ok(());
     };
     let words = format!(
-        "{}: {} is not there as it was sent; see `tidegate definitions plan`",
+        "{}: {} was not stored as sent; see `tidegate definitions plan`",
         after.name, first.path
     );
     Err(cannot_write(words.into()))

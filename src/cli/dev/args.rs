@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use super::DevCommand;
 use crate::cli::{AuditArgs, GateArgs, GivenWords, LogArgs, RightsArgs, TideArgs};
 
-/// What a dev hub begins with.
+/// Demo objects to create on start.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Demo {
     /// An add-on that is installed on every cluster (`manifests/examples/`).
@@ -23,81 +23,81 @@ pub enum Demo {
 }
 
 impl DevArgs {
-    /// Returns what is stored at the start.
+    /// Returns the objects to create on start.
     pub(super) fn demo(&self) -> Demo {
         if self.no_demo { Demo::None } else { self.demo }
     }
 }
 
-/// Run a whole hub on loopback, in memory: for trying, demonstrating and testing. Not for production.
+/// Run a whole hub on loopback, in memory: for demos, development and tests. Not for production.
 ///
-/// Prints one line `READY kubeconfig=<path> hub=<url>` when everything serves, then what happens on the clusters.
-/// Ends cleanly on SIGINT or SIGTERM. While it runs, `tidegate dev fault` and `tidegate dev heal` let simulated clusters misbehave and
-/// recover.
+/// Prints one line `READY kubeconfig=<path> hub=<url>` when everything is ready, then the events on the clusters. Exits cleanly
+/// on SIGINT or SIGTERM. While it runs, `tidegate dev fault` and `tidegate dev heal` inject faults into simulated clusters and
+/// remove them.
 #[derive(Args, Clone, Debug)]
 #[command(args_conflicts_with_subcommands = true)]
 pub struct DevArgs {
-    /// What is told on the hub of how the controllers behave.
+    /// Settings of the controllers that are published on the hub.
     #[command(flatten)]
     pub words: GivenWords,
-    /// Tell a hub that runs, instead of starting one.
+    /// Control a running hub instead of starting one.
     #[command(subcommand)]
     pub then: Option<DevCommand>,
-    /// How many managed clusters to simulate (at most 5000).
+    /// Number of managed clusters to simulate (at most 5000).
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u16).range(0..=5000))]
     pub clusters: u16,
-    /// Folder for the kubeconfig and the certificates; made if it is not there.
+    /// Folder for the kubeconfig and the certificates; created if it does not exist.
     #[arg(long, value_name = "DIR", default_value = ".tidegate")]
     pub dir: PathBuf,
-    /// Port of the hub on 127.0.0.1; 0 takes any free one.
+    /// Port of the hub on 127.0.0.1; 0 uses any free port.
     #[arg(long, value_name = "P", default_value_t = 0)]
     pub port: u16,
-    /// Loopback address of the web page (`docs/web.md`); port 0 takes any free one. On a hub of our own it asks for no token.
+    /// Loopback address of the web page (`docs/web.md`); port 0 uses any free port. The in-memory hub requires no token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
     pub ui: SocketAddr,
-    /// Serve no web page.
+    /// Disable the web page.
     #[arg(long, conflicts_with = "ui")]
     pub no_ui: bool,
-    /// Use this hub instead of one of our own: no other manager should drive its add-ons meanwhile.
+    /// Use this hub instead of an in-memory one; no other manager may manage its add-ons at the same time.
     ///
-    /// Definitions that it lacks are added and stay; the gate is registered while this runs. The hub has to reach
-    /// this machine's loopback address.
+    /// Missing CRDs are added and not removed at exit; the webhook is registered while the command runs. The hub must be able
+    /// to reach the loopback address of this machine.
     #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
     pub hub: Option<PathBuf>,
-    /// What is stored at the start to be looked at.
+    /// Demo objects to create on start.
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = Demo::AddOn)]
     pub demo: Demo,
-    /// Start without a demo: the same as `--demo none`.
+    /// Start without demo objects: same as `--demo none`.
     #[arg(long, conflicts_with = "demo")]
     pub no_demo: bool,
-    /// Let the clusters be OpenShift of a version, for instance `4.11.9`; `cluster3=4.12.0` says it of one, `cluster*=none` takes it
-    /// away again. Repeatable, the last one wins. With `--demo upgrade` all are 4.11.9 unless this says otherwise.
+    /// OpenShift version of the clusters, for example `4.11.9`; `cluster3=4.12.0` sets it for one cluster, `cluster*=none`
+    /// removes it. Repeatable, the last match wins. With `--demo upgrade`, the default is 4.11.9.
     #[arg(long = "openshift", value_name = "[CLUSTER=]VERSION")]
     pub openshift: Vec<String>,
-    /// How long an upgrade of OpenShift takes on a simulated cluster; everything around it goes in proportion.
+    /// Duration of an OpenShift upgrade on a simulated cluster; its other steps take proportional times.
     #[arg(long, value_name = "DURATION", default_value = "8s")]
     pub upgrade_time: String,
-    /// Make a simulated cluster misbehave, for instance `cluster3=apply-failure:quota exceeded`. Repeatable.
+    /// Inject a fault into a simulated cluster, for example `cluster3=apply-failure:quota exceeded`. Repeatable.
     ///
-    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`,
-    /// `hook-hang`, `offline`; and of clusters that are OpenShift `upgrade-stall`, `upgrade-fail:<message>`, `upgrade-rejected:<message>`,
-    /// `upgrade-slow:<duration>`, `not-upgradeable:<message>`, `pools-lag:<duration>`, `offline-during-upgrade`, and `job-`, `pre-`,
-    /// `post-` or `operators-` with `fail:<message>`, `slow:<duration>`, `hang` or `retry`.
+    /// Faults: `delay:<duration>`, `apply-failure:<message>`, `unavailable:<message>`, `hook-failure:<message>`, `hook-hang`,
+    /// `offline`; for OpenShift clusters also `upgrade-stall`, `upgrade-fail:<message>`, `upgrade-rejected:<message>`,
+    /// `upgrade-slow:<duration>`, `not-upgradeable:<message>`, `pools-lag:<duration>`, `offline-during-upgrade`, and `job-`,
+    /// `pre-`, `post-` or `operators-` with `fail:<message>`, `slow:<duration>`, `hang` or `retry`.
     #[arg(long = "fault", value_name = "CLUSTER=FAULT")]
     pub faults: Vec<String>,
-    /// What the gate decides by.
+    /// Settings of the webhook.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// How the controllers behave.
+    /// Settings of the controllers.
     #[command(flatten)]
     pub tide: TideArgs,
-    /// What agents may have on the hub.
+    /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
-    /// Whether stored objects are audited.
+    /// Audit of stored objects.
     #[command(flatten)]
     pub audit: AuditArgs,
-    /// How the log is written.
+    /// Log options.
     #[command(flatten)]
     pub logs: LogArgs,
 }

@@ -64,7 +64,7 @@ async fn begun_everywhere(client: &Client, clusters: usize) -> Result<(), kube::
 }
 
 fn failed(file: &str, source: Cause) -> CliError {
-    tracing::error!(file, "the demo cannot be stored");
+    tracing::error!(file, "cannot create the demo objects");
     CliError::Start {
         part: "the demo (--no-demo leaves it out)",
         source,

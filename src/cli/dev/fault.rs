@@ -17,7 +17,7 @@ use crate::cli::print::print;
 use crate::cli::{CliError, connect};
 use kubernetes::field::{Shown, counted, nearest};
 
-/// What can be asked of a hub that runs.
+/// Commands for a running hub.
 #[derive(Clone, Debug, Subcommand)]
 pub enum DevCommand {
     /// Inject faults into a simulated cluster, or list the active faults.
@@ -28,14 +28,14 @@ pub enum DevCommand {
 
 /// Inject faults into a simulated cluster, or list the active faults.
 ///
-/// These faults and no others: what went wrong there before ends. It is the annotation `simulated-cluster/faults` of the ManagedCluster
-/// that says so; `kubectl annotate` does the same.
+/// Replaces all faults that were injected into the cluster before. The faults are stored in the annotation
+/// `simulated-cluster/faults` of the ManagedCluster; you can also set it with `kubectl annotate`.
 #[derive(Args, Clone, Debug)]
 pub struct FaultArgs {
-    /// The cluster, or a pattern such as `cluster*`; without it, all active faults are listed.
+    /// Cluster, or a pattern such as `cluster*`; without it, all active faults are listed.
     #[arg(value_name = "CLUSTER", requires = "faults")]
     pub cluster: Option<String>,
-    /// The faults, as `--fault` takes them behind the name: `offline`, `apply-failure,from=2:quota exceeded`, `delay:5s`.
+    /// Faults, in the syntax of `--fault` without the cluster: `offline`, `apply-failure,from=2:quota exceeded`, `delay:5s`.
     #[arg(value_name = "FAULT")]
     pub faults: Vec<String>,
     /// Which hub.
@@ -46,7 +46,7 @@ pub struct FaultArgs {
 /// Remove all injected faults of a simulated cluster.
 #[derive(Args, Clone, Debug)]
 pub struct HealArgs {
-    /// The cluster, or a pattern such as `cluster*`.
+    /// Cluster, or a pattern such as `cluster*`.
     #[arg(value_name = "CLUSTER")]
     pub cluster: String,
     /// Which hub.
@@ -54,7 +54,7 @@ pub struct HealArgs {
     pub place: PlaceArgs,
 }
 
-/// Which hub is told.
+/// The running hub.
 #[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
     /// Data directory of the running development hub.
@@ -83,13 +83,13 @@ pub(super) fn run(command: &DevCommand) -> Result<(), CliError> {
             }
             DevCommand::Heal(HealArgs { cluster, place }) => {
                 let named = write(place, cluster, Value::Null).await?;
-                say(&format!("{}: nothing goes wrong any more", named.join(", ")))
+                say(&format!("{}: all faults removed", named.join(", ")))
             }
         }
     })
 }
 
-/// Returns the faults as the annotation writes them; the first one that is none is the user's mistake, said before anything is asked.
+/// Returns the faults in the form of the annotation; an invalid fault is a usage error, reported before the hub is contacted.
 fn parsed(cluster: &str, faults: &[String]) -> Result<String, CliError> {
     let rules: Result<Vec<FaultRule>, _> = faults
         .iter()
@@ -109,7 +109,7 @@ async fn list(place: &PlaceArgs) -> Result<(), CliError> {
         }
     }
     if lines.is_empty() {
-        return say("nothing goes wrong on any cluster");
+        return say("no active faults");
     }
     say(&lines.join("\n"))
 }
@@ -121,7 +121,7 @@ fn fault_text(cluster: &DynamicObject) -> &str {
         .map_or("", String::as_str)
 }
 
-/// Writes the annotation of every cluster that the pattern names; returns the names.
+/// Writes the annotation of every cluster that matches the pattern; returns the names.
 async fn write(place: &PlaceArgs, pattern: &str, value: Value) -> Result<Vec<String>, CliError> {
     let api = clusters(place).await?;
     let known: Vec<String> = all(&api).await?.iter().map(ResourceExt::name_any).collect();
@@ -138,7 +138,7 @@ async fn write(place: &PlaceArgs, pattern: &str, value: Value) -> Result<Vec<Str
     for name in &named {
         api.patch(name, &PatchParams::default(), &Patch::Merge(&patch))
             .await
-            .map_err(CliError::acting("tell the hub (does it run?)"))?;
+            .map_err(CliError::acting("reach the hub (is it running?)"))?;
     }
     Ok(named)
 }
@@ -147,14 +147,14 @@ fn unknown(pattern: &str, known: &[String]) -> String {
     let near = nearest(pattern, known.iter().map(String::as_str));
     let near = near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
     let fleet = counted(known.len(), "ManagedCluster");
-    format!("no cluster is called {pattern:?} among the {fleet} of the hub{near}")
+    format!("no cluster matches {pattern:?} among the {fleet} of the hub{near}")
 }
 
 async fn all(api: &Api<DynamicObject>) -> Result<Vec<DynamicObject>, CliError> {
     let list = api
         .list(&ListParams::default())
         .await
-        .map_err(CliError::acting("tell the hub (does it run?)"))?;
+        .map_err(CliError::acting("reach the hub (is it running?)"))?;
     let mut clusters = list.items;
     clusters.sort_by_key(ResourceExt::name_any);
     Ok(clusters)
@@ -165,7 +165,7 @@ async fn clusters(place: &PlaceArgs) -> Result<Api<DynamicObject>, CliError> {
     let path: &Path = place.kubeconfig.as_deref().unwrap_or(&own);
     if place.kubeconfig.is_none() && !path.exists() {
         let text = format!(
-            "no hub has been started in folder \"{}\": start one with `tidegate dev`, or name its folder with --dir",
+            "no hub was started in folder \"{}\": start one with `tidegate dev`, or name its folder with --dir",
             place.dir.display()
         );
         return Err(CliError::Refused(text.into()));
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fault_is_checked_before_anybody_is_asked() {
+    fn a_fault_is_checked_before_the_hub_is_read() {
         let wrong = parsed("cluster3", &["oflline".to_owned()])
             .expect_err("no fault")
             .one_line();
@@ -198,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_that_is_not_there_is_told_with_the_nearest_one() {
+    fn a_cluster_that_is_not_there_is_reported_with_the_nearest_one() {
         let known = ["cluster1", "cluster2"].map(str::to_owned);
         assert_eq!(
             unknown("clutser2", &known),
-            "no cluster is called \"clutser2\" among the 2 ManagedClusters of the hub; did you mean \"cluster2\"?"
+            "no cluster matches \"clutser2\" among the 2 ManagedClusters of the hub; did you mean \"cluster2\"?"
         );
     }
 }

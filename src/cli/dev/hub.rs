@@ -2,7 +2,7 @@
 //!
 //! Decides what a hub needs before the other parts can start: definitions, and the registration of the gate. On a hub
 //! that is already there it changes no definition that it finds, and takes the registration back at the end: a hub must
-//! not go on asking a gate that is gone.
+//! not go on calling a webhook that has stopped.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Hub {
         }
     }
 
-    /// Tells the hub to ask the gate. From then on a hub that is not ours must be made to forget it, also when nothing else starts.
+    /// Registers the webhook on the hub. From then on it must be unregistered from a hub that is not ours, also if nothing else starts.
     pub(super) async fn register(
         &self,
         endpoint: &Endpoint,
@@ -102,7 +102,7 @@ impl Hub {
             return Ok(());
         }
         tracing::warn!(
-            "this hub drops match conditions of webhooks: no webhook fails closed, everything is asked about"
+            "the hub drops match conditions of webhooks: no webhook fails closed, and all requests are sent to the webhook"
         );
         let (mutating, validating) = typed(configurations_without_conditions(endpoint, Some(ca_pem)))?;
         store(&Api::all(self.client()), &mutating).await?;
@@ -124,7 +124,7 @@ impl Hub {
 pub(super) struct Registered(OnceLock<Client>);
 
 impl Registered {
-    /// Makes a hub that is not ours forget the gate of a start that came to nothing.
+    /// Unregisters the webhook of a failed start from a hub that is not ours.
     pub(super) async fn forget(self) {
         if let Some(client) = self.0.into_inner() {
             forget(&client).await;
@@ -188,7 +188,7 @@ async fn define(client: &Client) -> Result<(), Cause> {
 }
 
 /// Has a hub of our own serve what Open Cluster Management's programs speak, converted by the gate. One that is not ours would be left
-/// with a converter that is gone.
+/// with a conversion webhook that has stopped.
 async fn serve_both_versions(client: &Client, endpoint: &Endpoint, ca_pem: &str) -> Result<(), Cause> {
     let Endpoint::Url(url) = endpoint else {
         return Ok(());

@@ -1,7 +1,7 @@
 //! What happens on the clusters, line by line, until the user ends it.
 //!
 //! On a terminal a last line tells how far every rollout is, from the cockpit's picture of the hub, and is drawn again. What many clusters
-//! say alike is told once. Never decides how far a rollout is.
+//! report alike is printed once. Never decides how far a rollout is.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use store::Settings;
 
 /// The longest line, in characters.
 const LONGEST: usize = 500;
-/// With more clusters than this, what they say alike is told once.
+/// With more clusters than this, equal reports are printed once.
 const MANY: usize = 20;
 /// So many of them are named.
 const NAMED: usize = 3;
@@ -77,11 +77,11 @@ pub(super) async fn show(
     }
 }
 
-/// What is told, and how far rollouts are.
+/// What was printed, and the progress of rollouts.
 #[derive(Debug, Default)]
 struct Screen {
     terminal: bool,
-    /// Whether what clusters say alike is told once.
+    /// Whether equal reports of clusters are printed once.
     folds: bool,
     pictures: Pictures,
     /// What clusters said since the last tick, by the words that they share.
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_many_clusters_say_alike_is_told_once() {
+    fn what_many_clusters_say_alike_is_reported_once() {
         let mut screen = Screen {
             folds: true,
             ..Screen::default()

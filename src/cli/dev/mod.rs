@@ -1,4 +1,4 @@
-//! `tidegate dev`: a hub, the gate, the tide and simulated clusters in one process; and what a hub that runs is told.
+//! `tidegate dev`: a hub, the webhook, the controllers and simulated clusters in one process; and commands for a running hub.
 
 mod args;
 mod demo;

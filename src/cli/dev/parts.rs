@@ -40,13 +40,13 @@ pub(super) struct Parts {
     fleet: Fleet,
     progress: broadcast::Receiver<Progress>,
     page: Option<ui::Watched>,
-    /// Tells on the hub how the controllers behave.
+    /// Publishes the settings of the controllers on the hub.
     _telling: JoinSet<()>,
 }
 
 /// Starts everything; returns when every part serves.
 ///
-/// If it does not, or is not waited for, the caller makes the hub forget what was `registered`.
+/// If it does not, or is not waited for, the caller unregisters what was `registered` from the hub.
 pub(super) async fn start(
     args: &DevArgs,
     folder: &Folder,
@@ -148,7 +148,7 @@ async fn serve_page(
         stock: None,
         findings,
         visitors: match hub {
-            Hub::Own { .. } => Visitors::Anybody,
+            Hub::Own { .. } => Visitors::All,
             Hub::Foreign { client, .. } => Visitors::Known(client.clone()),
         },
     };

@@ -1,4 +1,4 @@
-//! `tidegate dev`: a hub, the gate, the tide and simulated clusters in one process.
+//! `tidegate dev`: a hub, the webhook, the controllers and simulated clusters in one process.
 //!
 //! Starts the parts in order, tells when all serve, and ends them in the opposite order. Decides nothing about add-ons.
 
@@ -32,7 +32,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     };
     let mut started = match begun {
         Ok(Some(parts)) => parts,
-        // A hub that is not ours must not go on asking a gate that is gone.
+        // A hub that is not ours must not go on calling a webhook that has stopped.
         Ok(None) => {
             registered.forget().await;
             return Ok(());

@@ -1,7 +1,6 @@
-//! How the controllers of a dev hub behave, told on it as `serve` tells it.
+//! Publishes the settings of the controllers on a dev hub, as `serve` does.
 //!
-//! Decides that only a hub of our own is told: on another one the settings would stay after the controllers that behave so have
-//! ended.
+//! Only on a hub of our own: on another one, the settings would stay after these controllers have ended.
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;

@@ -37,7 +37,7 @@ pub(super) struct Question<'a> {
 pub(super) async fn look(question: &Question<'_>) -> Result<ShownCertificate, String> {
     let provider = Arc::new(aws_lc_rs::default_provider());
     let name = ServerName::try_from(question.name.to_owned())
-        .map_err(|_odd| format!("\"{}\" is no name of a server", question.name))?;
+        .map_err(|_odd| format!("\"{}\" is not a server name", question.name))?;
     let onlooker = Arc::new(Onlooker {
         provider: Arc::clone(&provider),
         judge: judge(question.ca_bundle, &provider),
@@ -67,7 +67,7 @@ pub(super) async fn look(question: &Question<'_>) -> Result<ShownCertificate, St
         (Some((der, trust)), _) => read(question, &der, trust),
         (None, Err(_elapsed)) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         (None, Ok(Err(error))) => Err(error.to_string()),
-        (None, Ok(Ok(()))) => Err("it showed no certificate".to_owned()),
+        (None, Ok(Ok(()))) => Err("it sent no certificate".to_owned()),
     }
 }
 

@@ -62,7 +62,7 @@ const CONVERTED: [Of; 2] = [
     Of(GROUP, "v1beta1", "ManagedClusterAddOn", "managedclusteraddons"),
 ];
 
-/// Asks for version and time; a hub that does not answer this answers nothing.
+/// Reads version and time; a hub that does not answer this answers nothing.
 pub(super) async fn reach(client: &Client, facts: &mut HubFacts) -> Result<(), kube::Error> {
     let request = http::Request::get("/version")
         .body(Vec::new())
@@ -83,7 +83,7 @@ pub(super) async fn reach(client: &Client, facts: &mut HubFacts) -> Result<(), k
             hub: hub.timestamp(),
             here,
         }),
-        None => Reading::Refused("its answers carry no Date".to_owned()),
+        None => Reading::Refused("its responses have no Date header".to_owned()),
     };
     let version = tokio::time::timeout(std::time::Duration::from_secs(10), client.apiserver_version()).await;
     facts.kubernetes = match version {
@@ -94,7 +94,7 @@ pub(super) async fn reach(client: &Client, facts: &mut HubFacts) -> Result<(), k
     Ok(())
 }
 
-/// Asks which kinds there are, and how they are defined.
+/// Reads the served kinds, and their definitions.
 pub(super) async fn kinds(client: &Client, facts: &mut HubFacts) {
     facts.served = served(client).await;
     facts.definitions = definitions(client).await;
@@ -150,7 +150,7 @@ async fn definitions(client: &Client) -> Reading<BTreeMap<String, Value>> {
     Reading::Seen(found)
 }
 
-/// Asks who else manages add-ons, and which replica writes.
+/// Reads which other managers manage add-ons, and which replica is the leader.
 pub(super) async fn managers(
     client: &Client,
     stock: Option<&LeasePlace>,
@@ -209,7 +209,7 @@ async fn election(client: &Client, place: &LeasePlace, named: Named, look: Look)
     }
 }
 
-/// Looks at a Lease that has a holder until it is renewed, for as long as a replica of Tidegate needs at most; returns it, and
+/// Watches a Lease that has a holder until it is renewed, for as long as a replica of Tidegate needs at most; returns it, and
 /// whether it was.
 async fn looked_at(api: &Api<Lease>, first: Lease) -> (Result<Option<Lease>, String>, bool) {
     let name = first.metadata.name.clone().unwrap_or_default();
@@ -230,7 +230,7 @@ async fn looked_at(api: &Api<Lease>, first: Lease) -> (Result<Option<Lease>, Str
     (Ok(Some(last)), false)
 }
 
-/// Asks for the webhook configurations, and looks at the certificates of the places that they name.
+/// Reads the webhook configurations, and checks the certificates of their endpoints.
 pub(super) async fn webhooks(client: &Client, gate: Option<&str>, facts: &mut HubFacts) {
     let lists = async {
         Ok::<_, String>(WebhookLists {
@@ -275,7 +275,7 @@ async fn shown(place: &operate::doctor::Endpoint, gate: Option<&str>) -> Reading
             let bare = host.trim_start_matches('[').trim_end_matches(']').to_owned();
             (bare, Some(format!("{host}:{}", url.port_u16().unwrap_or(443))))
         }
-        (None, None) => return Reading::Refused("the webhooks name no place".to_owned()),
+        (None, None) => return Reading::Refused("the webhooks have no address".to_owned()),
     };
     let Some(address) = gate.map(str::to_owned).or(address) else {
         return Reading::NotAsked;
@@ -293,9 +293,9 @@ async fn shown(place: &operate::doctor::Endpoint, gate: Option<&str>) -> Reading
 
 /// Sends an add-on that the gate refuses, and one with which nothing is wrong, both with dryRun=All, and notes what comes back.
 pub(super) async fn answer(client: &Client, facts: &mut HubFacts) {
-    let poison = json!({"type": "Placements", "placements": [{"name": "nowhere", "namespace": "default",
+    let invalid = json!({"type": "Placements", "placements": [{"name": "nowhere", "namespace": "default",
         "rolloutStrategy": {"type": "All", "all": {"minSuccessTime": "banana"}}}]});
-    facts.answer = asked(client, &poison).await;
+    facts.answer = asked(client, &invalid).await;
     facts.passage = asked(client, &json!({"type": "Manual"})).await;
 }
 

@@ -74,12 +74,12 @@ async fn list(client: &Client, kind: Kind) -> Reading<Vec<Value>> {
             work.remove("spec");
         }
     }
-    // That a kind is not served is told where the kinds are looked at.
+    // A kind that is not served is reported by the check of the kinds.
     reading(found, Reading::NotAsked)
 }
 
 fn malformed(hub: &Hub, settings: Settings) -> Vec<(String, String)> {
-    // As the controllers keep them: a large object for which there is no room is reported as well.
+    // As the controllers keep them: a large object that does not fit into memory is reported as well.
     let mut store = Store::bounded(settings);
     for (key, object) in hub.objects() {
         let (kind, object) = (key.kind, Value::clone(object));

@@ -11,11 +11,11 @@ use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat}
 
 /// Check the hub and the installation for problems, and print how to fix them.
 ///
-/// Looks at the hub's version, clock and kinds, at who else manages add-ons, at the rights of the account, the Lease, the webhooks, the
-/// gate's certificate, the programs beside Tidegate, and at what stands still. Every finding has an id, what was seen, a cure and a
-/// command (`docs/operate/doctor.md`). Nothing is changed: whether a question reaches the gate is found out with a faulty
-/// ClusterManagementAddOn that is sent with dryRun=All.
-/// Exit status: 0 nothing has to be done, 1 something has to, 2 the hub, or something on it, could not be asked.
+/// Checks the version, clock and APIs of the hub, other managers of add-ons, the permissions of the account, the Lease, the
+/// webhook configurations, the certificate of the webhook, programs that conflict with Tidegate, and add-ons that make no
+/// progress. Every finding has an id, the observation, a fix and a command (`docs/operate/doctor.md`). Changes nothing: to test
+/// the webhook, it sends an invalid ClusterManagementAddOn with dryRun=All.
+/// Exit status: 0 no action needed, 1 action needed, 2 the hub or one of its APIs cannot be read.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
     /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
@@ -39,23 +39,23 @@ pub struct DoctorArgs {
     /// Also check the permissions that `serve --ui` needs.
     #[arg(long)]
     pub ui: bool,
-    /// Lease by which the replicas elect; given, it is an error that there is none. Without the flag tidegate/leader is looked at.
+    /// Leader election Lease of the replicas; if you set the flag, a missing Lease is an error (default: check tidegate/leader
+    /// if it exists).
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
-    /// How the hub's controllers behave.
+    /// Settings of the hub's controllers.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
     /// Address of the webhook as seen from this machine, to check its certificate.
     ///
-    /// Default: the address in the webhook configurations or, inside a cluster, the Service. Elsewhere for instance
-    /// 127.0.0.1:9443, behind
+    /// Default: the address in the webhook configurations or, inside a cluster, the Service. For example 127.0.0.1:9443 with
     /// `kubectl port-forward -n tidegate deployment/tidegate-gate 9443`.
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     pub gate: Option<String>,
     /// Lowest severity for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailFrom::Error)]
     pub fail_on: FailFrom,
-    /// List every object on a terminal, too; other outputs always list all.
+    /// Do not shorten the list of objects on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
     /// Output format; the version of the JSON is in `apiVersion`.
@@ -63,12 +63,12 @@ pub struct DoctorArgs {
     pub output: OutputFormat,
 }
 
-/// From which severity on something has to be done.
+/// Lowest severity for which the exit status is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailFrom {
     /// Errors.
     Error,
-    /// Warnings as well.
+    /// Errors and warnings.
     Warning,
 }
 

@@ -12,7 +12,7 @@ use super::{collect, rights};
 use crate::cli::print::{complain, complaints_are_coloured};
 use crate::cli::{CliError, ServeArgs};
 
-/// Looks at the hub; fails when something is wrong that would keep the program from its work.
+/// Checks the hub; fails on a problem that would prevent the program from working.
 pub(in crate::cli) async fn preflight(client: &Client, args: &ServeArgs) -> Result<(), CliError> {
     let mut facts = HubFacts {
         stage: Stage::BeforeStart,
@@ -56,7 +56,7 @@ fn judged(report: &Report) -> Result<(), CliError> {
         0 => Ok(()),
         errors => Err(CliError::Refused(
             format!(
-                "the hub is not ready for Tidegate: {} above; without --preflight it starts all the same and waits",
+                "the hub is not ready for Tidegate: {} above; without --preflight, the program starts and waits",
                 counted(errors, "error")
             )
             .into(),

@@ -17,7 +17,7 @@ use super::ask::{within, words};
 /// How many questions are asked at the same time.
 const AT_ONCE: usize = 16;
 
-/// Asks for each right whether the account of the client has it.
+/// Checks for each permission whether the account of the client has it.
 pub(super) async fn judged(client: &Client, rights: Vec<Right>) -> Reading<Vec<Judged>> {
     let questions = rights.into_iter().map(|right| async {
         let allowed = allowed(client, &right).await;
@@ -28,7 +28,7 @@ pub(super) async fn judged(client: &Client, rights: Vec<Right>) -> Reading<Vec<J
         .collect()
         .await;
     all.sort_by(|one, other| one.right.cmp(&other.right));
-    // What is true of all is told once.
+    // What applies to all is reported once.
     let first = all.first().and_then(|one| one.allowed.as_ref().err().cloned());
     match first.filter(|_| all.iter().all(|one| one.allowed.is_err())) {
         Some(why) => Reading::Refused(why),
@@ -92,7 +92,7 @@ pub(super) async fn has(
     Ok(status.ok_or("the hub has no access reviews")?.allowed)
 }
 
-/// Returns the name by which the hub knows the account of a client.
+/// Returns the user name of the account of a client on the hub.
 pub(super) async fn whoami(client: &Client) -> String {
     use k8s_openapi::api::authentication::v1::SelfSubjectReview;
     let api: Api<SelfSubjectReview> = Api::all(client.clone());

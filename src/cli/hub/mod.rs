@@ -1,4 +1,4 @@
-//! Which hub is meant, and how one is told that does not answer.
+//! Which hub is used, and the error of a hub that does not answer.
 
 mod unreachable;
 
@@ -8,7 +8,7 @@ use clap::Args;
 
 pub(super) use unreachable::Unreachable;
 
-/// Which hub is meant, and as whom it is asked: the words of kubectl.
+/// The hub and the user of the requests, with the flags of kubectl.
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Hub")]
 pub struct HubArgs {
@@ -27,7 +27,7 @@ pub struct HubArgs {
 }
 
 impl HubArgs {
-    /// Tells whether anything was said about the hub.
+    /// Returns whether a flag for the hub is set.
     pub(in crate::cli) fn is_given(&self) -> bool {
         self.kubeconfig.is_some() || self.context.is_some() || self.as_user.is_some()
     }

@@ -17,7 +17,7 @@ pub(in crate::cli) struct Unreachable {
 const CURES: &[(&[&str], &str)] = &[
     (
         &["Connection refused", "connection refused"],
-        "nothing listens there: is it the hub that you mean, and does it run?",
+        "check the address, and whether the hub is running",
     ),
     (
         &[
@@ -25,11 +25,11 @@ const CURES: &[(&[&str], &str)] = &[
             "dns error",
             "Name or service not known",
         ],
-        "the name of the server is not known here",
+        "the host name cannot be resolved",
     ),
     (
         &["UnknownIssuer", "BadSignature", "invalid peer certificate"],
-        "the hub shows a certificate that the kubeconfig does not vouch for: was the hub made again since?",
+        "the kubeconfig does not trust the certificate of the hub: was the hub created again since?",
     ),
     (
         &[
@@ -38,7 +38,7 @@ const CURES: &[(&[&str], &str)] = &[
             "No route to host",
             "Network is unreachable",
         ],
-        "is there a way to that network from here (VPN, proxy)?",
+        "no route to the host: check the network, VPN and proxy",
     ),
 ];
 
@@ -70,7 +70,7 @@ impl Unreachable {
     }
 }
 
-const DEV: &str = "that hub was a `tidegate dev`: does it still run?";
+const DEV: &str = "this was a hub of `tidegate dev`: check whether it is still running";
 
 #[cfg(test)]
 mod tests {
@@ -83,13 +83,13 @@ mod tests {
     }
 
     #[test]
-    fn a_hub_that_does_not_answer_is_told_with_address_origin_and_cure() {
+    fn a_hub_that_does_not_answer_is_reported_with_address_origin_and_cure() {
         told(
             "https://10.0.0.1:6443/",
             "context \"prod\" of \"/home/me/hub\"",
             "Connection refused (os error 111)",
             &expect![[
-                r#"the hub at https://10.0.0.1:6443 does not answer: Connection refused (os error 111) (context "prod" of "/home/me/hub"); hint: nothing listens there: is it the hub that you mean, and does it run?"#
+                r#"the hub at https://10.0.0.1:6443 does not answer: Connection refused (os error 111) (context "prod" of "/home/me/hub"); hint: check the address, and whether the hub is running"#
             ]],
         );
         told(
@@ -97,7 +97,7 @@ mod tests {
             "context \"dev\" of \".tidegate/kubeconfig\"",
             "Connection refused (os error 111)",
             &expect![[
-                r#"the hub at https://127.0.0.1:40000 does not answer: Connection refused (os error 111) (context "dev" of ".tidegate/kubeconfig"); hint: that hub was a `tidegate dev`: does it still run?"#
+                r#"the hub at https://127.0.0.1:40000 does not answer: Connection refused (os error 111) (context "dev" of ".tidegate/kubeconfig"); hint: this was a hub of `tidegate dev`: check whether it is still running"#
             ]],
         );
         told(

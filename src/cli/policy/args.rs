@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 
 use crate::cli::Output;
 
-/// Test, look over, measure and export policies.
+/// Test, lint, benchmark and export policies.
 ///
 /// A policy is an AddOnPolicy, or a ValidatingAdmissionPolicy or MutatingAdmissionPolicy of Kubernetes with its bindings.
 #[derive(Args, Clone, Debug)]
@@ -21,17 +21,18 @@ pub struct PolicyArgs {
 /// The subcommands of `tidegate policy`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum PolicyCommand {
-    /// Run the cases of PolicyTest files. Exit status: 0 all as expected, 1 not, 2 bad input, 3 a policy does not compile.
-    Test(TestArgs),
-    /// Begin a policy: a file that compiles, and its test beside it. Never overwrites anything.
-    New(NewArgs),
-    /// Report errors and probable mistakes in policies. Exit status: 0 nothing, 1 something, 2 bad input, 3 does not compile.
-    Lint(LintArgs),
-    /// Measure how long policies take on one object.
-    Bench(BenchArgs),
-    /// Convert policies to ValidatingAdmissionPolicies (YAML). Exit status: 0 all, 1 some have no such form, 2 bad input, 3
-    /// does not
+    /// Run the cases of PolicyTest files. Exit status: 0 all as expected, 1 differences, 2 invalid input, 3 a policy does not
     /// compile.
+    Test(TestArgs),
+    /// Create a policy from a template, with a test. Never overwrites a file.
+    New(NewArgs),
+    /// Report errors and probable mistakes in policies. Exit status: 0 no findings, 1 findings, 2 invalid input, 3 a policy
+    /// does not compile.
+    Lint(LintArgs),
+    /// Measure the evaluation time of policies for one object.
+    Bench(BenchArgs),
+    /// Convert policies to ValidatingAdmissionPolicies (YAML). Exit status: 0 all converted, 1 some cannot be converted, 2
+    /// invalid input, 3 a policy does not compile.
     Export(ExportArgs),
 }
 
@@ -39,13 +40,13 @@ pub enum PolicyCommand {
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct TestArgs {
-    /// PolicyTest files, or folders that are searched for them.
+    /// PolicyTest files, or folders to search for them.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Accept validations that no case has seen both hold and break, and mistakes that no case notices.
+    /// Accept validations that lack a passing or a failing case, and mistakes that no case detects.
     #[arg(long)]
     pub allow_uncovered: bool,
-    /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case notices.
+    /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case detects.
     #[arg(long)]
     pub mutate: bool,
     /// Output format of the report.
@@ -56,7 +57,7 @@ pub struct TestArgs {
     pub watch: bool,
 }
 
-/// Form of a test report.
+/// Format of a test report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum TestOutput {
     /// One line per case, and the differences.
@@ -67,7 +68,7 @@ pub enum TestOutput {
     Junit,
 }
 
-/// What to look over.
+/// What to lint.
 #[derive(Args, Clone, Debug)]
 pub struct LintArgs {
     /// Files or folders of policies.
@@ -83,16 +84,16 @@ pub struct LintArgs {
     pub outputs: Vec<Output>,
 }
 
-/// What to begin.
+/// What to create.
 #[derive(Args, Clone, Debug)]
 pub struct NewArgs {
-    /// Name of the policy; its files are NAME.yaml and NAME.test.yaml.
+    /// Name of the policy; the files are NAME.yaml and NAME.test.yaml.
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The folder that they are written into; it is made if it is not there.
+    /// Output folder; created if it does not exist.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub dir: PathBuf,
-    /// Kind of the objects that the policy is about, such as ManagedClusterAddOn.
+    /// Kind of the objects that the policy validates, such as ManagedClusterAddOn.
     #[arg(long, value_name = "KIND", default_value = "ManagedClusterAddOn")]
     pub kind: String,
 }
@@ -103,10 +104,10 @@ pub struct BenchArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// The object (YAML) to evaluate the policies for.
+    /// Object (YAML) to evaluate the policies for.
     #[arg(long, value_name = "FILE")]
     pub object: PathBuf,
-    /// Objects of the hub (YAML file or folder) that policies may look up.
+    /// Objects of the hub (YAML file or folder) for policies that look up other objects.
     #[arg(long, value_name = "PATH")]
     pub facts: Option<PathBuf>,
     /// Number of evaluations.
@@ -120,7 +121,7 @@ pub struct ExportArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// As objects of admissionregistration.k8s.io/v1, which is the only form there is.
+    /// Export as objects of admissionregistration.k8s.io/v1; required, and the only format.
     #[arg(long, required = true)]
     pub native: bool,
 }

@@ -62,7 +62,7 @@ pub(super) fn run(args: &BenchArgs) -> Result<CommandOutput, CliError> {
     })
 }
 
-/// Tells whether a document is the policy of a name, or a binding of it.
+/// Returns whether a document is the policy of a name, or a binding of it.
 fn belongs(document: &Value, name: &str) -> bool {
     let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
     text("/metadata/name") == Some(name) || text("/spec/policyName") == Some(name)

@@ -1,6 +1,6 @@
 //! `tidegate policy export --native`: policies as Kubernetes' own objects.
 //!
-//! Decides nothing; what has no such form is told on standard error, with every reason.
+//! Decides nothing; what cannot be converted is printed to standard error, with every reason.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ pub(super) fn run(args: &ExportArgs) -> Result<CommandOutput, CliError> {
             Err(refused) => {
                 said.status = FOUND;
                 complain(&Shown::line(&format!(
-                    "{}: has no native form: {}",
+                    "{}: cannot be converted: {}",
                     refused.policy,
                     refused.reasons.join("; ")
                 )));

@@ -1,6 +1,6 @@
 //! `tidegate policy lint`: what is wrong with policies, and what is probably not meant.
 //!
-//! Decides the exit status; what is found, and where it stands, is decided by the check room.
+//! Decides the exit status; the crate `lint` decides what is found, and where.
 
 use std::process::ExitCode;
 

@@ -25,7 +25,7 @@ pub(super) fn run(command: &PolicyCommand) -> Result<ExitCode, CliError> {
     let said = match command {
         PolicyCommand::Test(args) if args.watch => {
             return watch::again(&args.paths, || {
-                // Asked for before the cases run: what they read is looked at even when they cannot.
+                // Requested before the cases run: the files that they read are watched even if they cannot run.
                 let read = test::reads(&args.paths);
                 print(&test::run(args)?.page)?;
                 Ok(read)

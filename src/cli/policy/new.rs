@@ -22,7 +22,7 @@ pub(super) fn run(args: &NewArgs) -> Result<CommandOutput, CliError> {
     for path in [&policy, &test] {
         if std::fs::symlink_metadata(path).is_ok() {
             let words = format!(
-                "{} is there already and stays as it is: choose another name, or another --dir",
+                "{} already exists: choose another name, or another --dir",
                 quoted(&path.display().to_string())
             );
             return Err(CliError::Refused(words.into()));
@@ -33,7 +33,7 @@ pub(super) fn run(args: &NewArgs) -> Result<CommandOutput, CliError> {
     put(&test, &starter.test)?;
     let (policy, test) = (policy.display(), test.display());
     let page = format!(
-        "wrote {policy}\nwrote {test}\n\nSay what you want in the expression, and in the cases what it refuses and what it lets pass. Then:\n  \
+        "wrote {policy}\nwrote {test}\n\nWrite the expression, and the cases that it rejects and admits. Then run:\n  \
          tidegate policy lint {policy}\n  tidegate policy test {test} --watch\n  tidegate policy test {test} --mutate\n  kubectl apply -f {policy}\n"
     );
     Ok(CommandOutput {

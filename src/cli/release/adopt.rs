@@ -12,9 +12,9 @@ use operate::release::{Account, copies};
 
 /// Take over from OCM's add-on manager.
 ///
-/// With `--list-bindings`: print (YAML) a copy for Tidegate's service account of every RoleBinding and ClusterRoleBinding that names
-/// the account of OCM's add-on manager, for `kubectl apply -f -`. Template add-ons need the roles that users gave that account. Its
-/// own role, which the operator makes, goes with the manager; a copy of that binding then grants nothing.
+/// With `--list-bindings`: print (YAML), for Tidegate's service account, a copy of every RoleBinding and ClusterRoleBinding of
+/// the service account of OCM's add-on manager, for `kubectl apply -f -`. Template add-ons need the roles that users granted to
+/// that account. The manager's own role is removed with the manager; a copy of its binding then grants nothing.
 #[derive(Args, Clone, Debug)]
 pub struct AdoptArgs {
     /// Print copies of the bindings.
@@ -58,7 +58,7 @@ async fn list(args: &AdoptArgs) -> Result<(), CliError> {
         text.push_str(&serde_saphyr::to_string(copy).map_err(CliError::acting("read the hub"))?);
     }
     if copies.is_empty() {
-        text.push_str("# no binding names that account that the other one lacks\n");
+        text.push_str("# no missing bindings\n");
     }
     print(&Shown::page(&text))
 }

@@ -21,7 +21,7 @@ pub(super) enum Taken {
     Changed,
 }
 
-/// Takes a step; nothing happens where the object is gone.
+/// Takes a step; nothing happens if the object was deleted.
 ///
 /// A plan may step on one object twice, its status and its metadata: `fresh` says that the revision is still the one that was
 /// read.

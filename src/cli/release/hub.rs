@@ -1,6 +1,6 @@
 //! What `release` and `adopt` read of a hub.
 //!
-//! Decides only which lists are asked for. Never writes.
+//! Decides only which lists are read. Never writes.
 
 use futures::TryStreamExt as _;
 use kube::Client;

@@ -25,12 +25,13 @@ use store::{Managing, terms};
 
 /// Return add-ons to OCM's add-on manager.
 ///
-/// Takes away what Tidegate alone kept up to date: its conditions, its marks, its role bindings where OCM's stand beside them, and
-/// the annotation that makes an add-on its own. What is installed stays as it is. Run it when Tidegate is stopped; one that leads is
-/// noticed by its Lease, one without `--elect` is not. Exit status: 0 done, 1 something is left for another run, 2 refused.
+/// Removes what only Tidegate maintains: its conditions, its annotations, its role bindings where OCM's also exist, and the
+/// annotation that makes Tidegate the manager of an add-on. Installed add-ons stay installed. Stop Tidegate first: the command
+/// detects a running leader by its Lease, but not a Tidegate without `--elect`. Exit status: 0 done, 1 incomplete (run it
+/// again), 2 refused.
 #[derive(Args, Clone, Debug)]
 pub struct ReleaseArgs {
-    /// The add-on; repeatable.
+    /// Name of the add-on; repeatable.
     #[arg(
         long,
         value_name = "NAME",
@@ -41,17 +42,17 @@ pub struct ReleaseArgs {
     /// All add-ons.
     #[arg(long)]
     pub all: bool,
-    /// Say what would be done, and do nothing.
+    /// Print what would be done, and change nothing.
     #[arg(long)]
     pub dry_run: bool,
-    /// Which add-ons a Tidegate that leads manages; by default what its controllers publish. With `marked`, one that is not marked any
-    /// more may be released beside it.
+    /// Which add-ons a running Tidegate manages (default: what its controllers publish). With `marked`, an add-on without the
+    /// annotation can be released while Tidegate runs.
     #[arg(long, value_name = "WHICH", value_parser = one_of(MANAGE))]
     pub manage: Option<Managing>,
     /// Where the hub's controllers publish their settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
-    /// Leases by which replicas of Tidegate may elect.
+    /// Leases that replicas of Tidegate may use for leader election.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease,
           default_values = ["tidegate/leader", "open-cluster-management-hub/manager-lock"])]
     pub lease: Vec<LeasePlace>,
@@ -65,13 +66,13 @@ pub(in crate::cli) fn run(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     runtime.block_on(hand_back(args))
 }
 
-/// Why nothing is handed back.
+/// Why nothing is returned to OCM's manager.
 #[derive(Debug, thiserror::Error)]
 enum Refusal {
-    #[error("no ClusterManagementAddOn or ManagedClusterAddOn is called \"{0}\"")]
+    #[error("there is no ClusterManagementAddOn or ManagedClusterAddOn \"{0}\"")]
     NoAddOn(String),
     #[error(
-        "a Tidegate leads (Lease {namespace}/{name}, held by \"{holder}\") and would do it again for \"{addon}\": stop it first{cure}"
+        "Tidegate is running (Lease {namespace}/{name}, held by \"{holder}\") and would take \"{addon}\" over again: stop it first{cure}"
     )]
     Alive {
         namespace: String,
@@ -104,7 +105,9 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
             Err(source) => {
                 // What was done before it failed is done.
                 print(&Shown::page(&text))?;
-                return Err(CliError::acting("hand the add-on back")(source));
+                return Err(CliError::acting("return the add-on to OCM's add-on manager")(
+                    source,
+                ));
             }
         }
     }
@@ -115,7 +118,7 @@ async fn hand_back(args: &ReleaseArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::from(u8::from(!is_done)))
 }
 
-/// Settings that cannot be read refuse more, never less.
+/// Settings that cannot be read make the command refuse more, never less.
 fn managed(settings: SettingsReading) -> Managing {
     let SettingsReading::Published(words) = settings else {
         return Managing::All;
@@ -123,7 +126,7 @@ fn managed(settings: SettingsReading) -> Managing {
     ControllerFlags::published(&words).map_or(Managing::All, |known| known.tide.manage)
 }
 
-/// Hands one add-on back, says so, and returns whether nothing of it is left for another run.
+/// Returns one add-on to OCM's manager, prints it, and returns whether it is complete.
 async fn hand_back_one(
     client: &Client,
     args: &ReleaseArgs,
@@ -141,7 +144,7 @@ async fn hand_back_one(
             text.push_str(&report_line(
                 name,
                 &step.object,
-                "left: it was changed meanwhile; run release again",
+                "incomplete: it was changed at the same time; run release again",
             ));
             is_done = false;
             break;
@@ -151,16 +154,16 @@ async fn hand_back_one(
     for binding in left(held) {
         is_done = false;
         let twin = twin_of(binding).map(|(_, name)| name).unwrap_or_default();
-        let says = format!("left: OCM has not made {twin} yet; run release again when it has");
+        let says = format!("incomplete: OCM has not created {twin} yet; run release again when it exists");
         text.push_str(&report_line(name, binding, &says));
     }
     if steps.is_empty() && left(held).next().is_none() {
-        let _written = writeln!(text, "{name}: nothing here is Tidegate's").is_ok();
+        let _written = writeln!(text, "{name}: nothing to release").is_ok();
     }
     Ok(is_done)
 }
 
-/// Reads what there is of each add-on that is asked for.
+/// Reads the objects of each requested add-on.
 async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, RemovableObjects)>, CliError> {
     let addons = ADDONS.list(client, "").await?;
     let instances = INSTANCES.list(client, "").await?;
@@ -186,7 +189,7 @@ async fn read(client: &Client, args: &ReleaseArgs) -> Result<Vec<(String, Remova
     Ok(all)
 }
 
-/// A leader would write again what is taken away.
+/// A leader would write again what the command removes.
 async fn refuse_alive(
     client: &Client,
     args: &ReleaseArgs,
@@ -220,7 +223,7 @@ async fn refuse_alive(
 
 fn cure(addon: &str) -> String {
     format!(
-        "; where it runs with --manage marked, remove the mark (kubectl annotate clustermanagementaddon {addon} {LIFECYCLE}-) and say \
+        "; if it runs with --manage marked, remove the annotation (kubectl annotate clustermanagementaddon {addon} {LIFECYCLE}-) and set \
          --manage marked here"
     )
 }

@@ -10,11 +10,12 @@ use kubernetes::duration::GoDuration;
 
 use crate::cli::{BehaviourArgs, HubArgs, OutputFormat};
 
-/// See rollouts of add-ons and upgrades of clusters, and steer them.
+/// Show and control rollouts of add-ons and cluster upgrades.
 ///
-/// A rollout is named by its add-on, or as `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade. What is shown is what the
-/// controllers' own planner decides now; what the verbs write are the documented fields and annotations, and the gate judges them.
-/// As a plugin of kubectl the program is called `kubectl-tidegate`: `kubectl tidegate rollout list`.
+/// Identify a rollout by the name of the add-on, or by `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade. The
+/// output comes from the planner of the controllers, run now on the state of the hub. The verbs write the documented fields and
+/// annotations, and the webhook validates them. As a kubectl plugin, the program is called `kubectl-tidegate`: `kubectl
+/// tidegate rollout list`.
 #[derive(Args, Clone, Debug)]
 pub struct RolloutArgs {
     /// What to do.
@@ -22,7 +23,7 @@ pub struct RolloutArgs {
     pub command: RolloutCommand,
 }
 
-/// What can be done with rollouts.
+/// The subcommands of `tidegate rollout`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum RolloutCommand {
     /// List all rollouts of the hub.
@@ -30,14 +31,14 @@ pub enum RolloutCommand {
     /// Show one rollout: its waves, and the state of its clusters.
     Status(StatusArgs),
     /// Pause a rollout: no further cluster starts; updates in progress continue.
-    Pause(SteerArgs),
+    Pause(PlacementArgs),
     /// Resume a paused rollout.
-    Resume(SteerArgs),
-    /// End soak times: clusters that succeeded count as done, and the next ones may start.
-    Promote(SteerArgs),
-    /// Approve a change: the decision groups that wait for the approval may start.
+    Resume(PlacementArgs),
+    /// End soak times: clusters that succeeded count as completed, and the next ones may start.
+    Promote(PlacementArgs),
+    /// Approve a change: the decision groups that are waiting for approval may start.
     Approve(ApproveArgs),
-    /// Retry the failed clusters of an upgrade, or a change of an add-on that was undone.
+    /// Retry the failed clusters of an upgrade, or a rolled-back change to an add-on.
     Retry(SteerArgs),
     /// Roll an add-on back to its last known good configuration.
     Undo(SteerArgs),
@@ -47,24 +48,24 @@ pub enum RolloutCommand {
     Schema,
 }
 
-/// Which hub, and how its controllers behave.
+/// The hub, and the settings of its controllers.
 #[derive(Args, Clone, Debug)]
 pub struct RolloutHubArgs {
     /// The hub.
     #[command(flatten)]
     pub place: HubArgs,
-    /// How its controllers behave.
+    /// Settings of its controllers.
     #[command(flatten)]
     pub behaviour: BehaviourArgs,
 }
 
-/// Which hub or dump is asked, and how it is told.
+/// The hub or dump to read, and the output format.
 #[derive(Args, Clone, Debug)]
 pub struct AskArgs {
-    /// Read a dump of `tidegate snapshot` instead of the hub.
+    /// Read a dump written by `tidegate snapshot` instead of the hub.
     #[arg(long, value_name = "DUMP", conflicts_with = "kubeconfig")]
     pub facts: Option<PathBuf>,
-    /// Show every line, name and event on a terminal, too; other outputs are never shortened.
+    /// Do not shorten the output on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
     /// Output format; the JSON has the schema of `tidegate rollout schema`.
@@ -77,18 +78,18 @@ pub struct AskArgs {
 
 /// List all rollouts of the hub.
 ///
-/// Exit status: 0 they are listed, 2 they cannot be told.
+/// Exit status: 0 success, 2 the rollouts cannot be read.
 #[derive(Args, Clone, Debug)]
 pub struct ListArgs {
-    /// What is asked.
+    /// Source and output.
     #[command(flatten)]
     pub ask: AskArgs,
 }
 
 /// Show one rollout: its waves, and the state of its clusters.
 ///
-/// Exit status: 0 it is done, 1 it has failed or stopped and a user has to act, 2 it cannot be told, 3 it is not over: with
-/// `--watch`, not in time.
+/// Exit status: 0 complete, 1 failed or stopped (user action needed), 2 cannot be determined, 3 in progress (with `--watch`:
+/// the timeout has passed).
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
@@ -99,40 +100,37 @@ pub struct StatusArgs {
     /// Maximum time to watch, such as 10m (default: no limit).
     #[arg(long, value_name = "DURATION", requires = "watch", value_parser = duration)]
     pub timeout: Option<Duration>,
-    /// What is asked.
+    /// Source and output.
     #[command(flatten)]
     pub ask: AskArgs,
 }
 
-/// Show what the hub remembers of a rollout.
+/// Show the history of a rollout that is stored on the hub.
 #[derive(Args, Clone, Debug)]
 pub struct HistoryArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// What is asked.
+    /// Source and output.
     #[command(flatten)]
     pub ask: AskArgs,
 }
 
-/// Steer a rollout.
+/// Control a rollout.
 ///
-/// Says what it writes; each verb has a field manager of its own (`tidegate-rollout-…`). A field that a program such as a GitOps tool
-/// owns is only written with --force, because that tool would put it back. Exit status: 0 it is written, 1 the hub refuses it, 2 it makes
-/// no sense or cannot be tried.
+/// Prints what it writes; each verb has its own field manager (`tidegate-rollout-…`). A field that another program, such as a
+/// GitOps tool, owns is written only with --force, because that program would revert the change. Exit status: 0 written, 1 the
+/// hub rejected the change, 2 not applicable, or the hub cannot be reached.
 #[derive(Args, Clone, Debug)]
 pub struct SteerArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Only this placement of an add-on (pause, resume, promote, approve): `NAMESPACE/NAME`, or its name alone.
-    #[arg(long, value_name = "PLACEMENT")]
-    pub placement: Option<String>,
     /// Reason for the change, stored in the annotation `kubernetes.io/change-cause`.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Send the request as a server-side dry run, including the webhook; nothing is stored.
     #[arg(long)]
     pub dry_run: bool,
-    /// Overwrite the field even if another field manager owns it.
+    /// Overwrite fields even if another field manager owns them.
     #[arg(long)]
     pub force: bool,
     /// Which hub.
@@ -140,22 +138,33 @@ pub struct SteerArgs {
     pub hub: RolloutHubArgs,
 }
 
-/// Approve a change: the decision groups that wait for the approval may start.
-///
-/// Approves of the content that waits now, in the groups that wait now; a group whose turn has not come is not approved in advance.
-/// Says what it writes, under the field manager `tidegate-rollout-approve`. Exit status: 0 it is written, 1 the hub refuses it, 2 it makes
-/// no sense or cannot be tried.
+/// Control a rollout, or the part of it that one placement selects.
 #[derive(Args, Clone, Debug)]
-pub struct ApproveArgs {
-    /// Only this decision group: its name, or its index where it has none.
-    #[arg(long, value_name = "GROUP")]
-    pub group: Option<String>,
-    /// Only this content, by the hash that `rollout status` and `why` tell: whatever was edited since is not approved.
-    #[arg(long, value_name = "HASH")]
-    pub content: Option<String>,
-    /// What every verb may be asked.
+pub struct PlacementArgs {
+    /// Only this placement of an add-on, as `NAMESPACE/NAME` or NAME.
+    #[arg(long, value_name = "PLACEMENT")]
+    pub placement: Option<String>,
+    /// Options of every verb.
     #[command(flatten)]
     pub steer: SteerArgs,
+}
+
+/// Approve a change: the decision groups that are waiting for approval may start.
+///
+/// Approves the content that is waiting now, in the groups that are waiting now; it does not approve later groups in advance.
+/// Prints what it writes, with the field manager `tidegate-rollout-approve`. Exit status: 0 written, 1 the hub rejected the
+/// change, 2 not applicable, or the hub cannot be reached.
+#[derive(Args, Clone, Debug)]
+pub struct ApproveArgs {
+    /// Only this decision group: its name, or its index if it has no name.
+    #[arg(long, value_name = "GROUP")]
+    pub group: Option<String>,
+    /// Only the content with this hash, as `rollout status` and `why` print it; content that was edited since is not approved.
+    #[arg(long, value_name = "HASH")]
+    pub content: Option<String>,
+    /// Options of the verbs that may apply to one placement.
+    #[command(flatten)]
+    pub on: PlacementArgs,
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -12,8 +12,8 @@ pub(super) mod top;
 mod write;
 
 pub use args::{
-    ApproveArgs, AskArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs,
-    SteerArgs,
+    ApproveArgs, AskArgs, HistoryArgs, ListArgs, PlacementArgs, RolloutArgs, RolloutCommand, RolloutHubArgs,
+    StatusArgs, SteerArgs,
 };
 pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::run;

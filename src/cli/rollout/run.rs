@@ -29,10 +29,10 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::List(args) => all(args),
         RolloutCommand::Status(args) if args.watch => connect::serving_runtime()?.block_on(watch(args)),
         RolloutCommand::Status(args) => one(args),
-        RolloutCommand::Pause(args) => told(args, &Verb::Pause(args.placement.clone())),
-        RolloutCommand::Resume(args) => told(args, &Verb::Resume(args.placement.clone())),
-        RolloutCommand::Promote(args) => told(args, &Verb::Promote(args.placement.clone())),
-        RolloutCommand::Approve(args) => told(&args.steer, &Verb::Approve(approving(args))),
+        RolloutCommand::Pause(args) => told(&args.steer, &Verb::Pause(args.placement.clone())),
+        RolloutCommand::Resume(args) => told(&args.steer, &Verb::Resume(args.placement.clone())),
+        RolloutCommand::Promote(args) => told(&args.steer, &Verb::Promote(args.placement.clone())),
+        RolloutCommand::Approve(args) => told(&args.on.steer, &Verb::Approve(approving(args))),
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
         RolloutCommand::History(args) => remembered(args),
@@ -58,7 +58,7 @@ fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
         OutputFormat::Json => {
             let items: Result<Vec<Value>, CliError> = pictures
                 .into_iter()
-                // A list tells how far each is; its clusters are told by its status.
+                // A list shows the progress of each; `status` shows its clusters.
                 .map(|picture| value(&picture.without_clusters()))
                 .collect();
             print_json(
@@ -66,7 +66,9 @@ fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
             )?;
         }
         OutputFormat::Text if pictures.is_empty() => {
-            print(&Shown::line("the hub has no add-on and no upgrade of clusters"))?;
+            print(&Shown::line(
+                "no rollouts: the hub has no add-on and no cluster upgrade",
+            ))?;
         }
         OutputFormat::Text => print(&painted(&list(&pictures, width(args.ask.all), source.now)))?,
     }
@@ -121,7 +123,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
 
 fn approving(args: &ApproveArgs) -> Approve {
     Approve {
-        placement: args.steer.placement.clone(),
+        placement: args.on.placement.clone(),
         group: args.group.clone(),
         contents: args.content.iter().cloned().collect(),
     }
@@ -177,7 +179,7 @@ pub(in crate::cli) fn steered(
                     page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
                     return Ok(page);
                 }
-                // Its controllers write its status all the time, and the gate takes its own: what was asked for is decided again.
+                // Its controllers write its status all the time, and the gate takes its own: the request is decided again.
                 Outcome::Changed(_) if wait < LAST_WAIT => {
                     tokio::time::sleep(wait).await;
                     wait *= 2;
@@ -195,9 +197,7 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// The object never stood still.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "{0} changes faster than anything can be written to it; nothing was written, try again. The hub says: {1}"
-)]
+#[error("{0} changed during every attempt; nothing was written, try again. The hub returned: {1}")]
 struct Restless(String, String);
 
 fn restless(target: &Target, why: String) -> CliError {

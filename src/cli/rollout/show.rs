@@ -10,7 +10,7 @@ use crate::cli::print::{is_coloured, terminal_size};
 /// The narrowest page that is laid out; a narrower terminal breaks its lines.
 const NARROWEST: usize = 40;
 
-/// Returns how many letters a line may have. What no terminal shows has room for everything.
+/// Returns how many letters a line may have. Other outputs have no limit.
 pub(super) fn width(all: bool) -> usize {
     let terminal = terminal_size().filter(|_| !all);
     terminal.map_or(WHOLE, |(width, _)| width.max(NARROWEST))

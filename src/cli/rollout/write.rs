@@ -39,18 +39,18 @@ pub(in crate::cli) enum Outcome {
 
 /// Another program owns a field.
 #[derive(Debug, thiserror::Error)]
-#[error("{} owns what would be written and would put it back; change it there, or write it all the same with --force", .0.join(" and "))]
+#[error("{} owns the field and would revert the change; change it there, or overwrite it with --force", .0.join(" and "))]
 struct Owned(Vec<String>);
 
 /// The hub takes no such change.
 #[derive(Debug, thiserror::Error)]
-#[error("the hub refuses it: {0}")]
+#[error("the hub rejected the change: {0}")]
 struct Refused(String);
 
 /// Writes what a verb means to an object that stands on the hub as `object`, if it still does.
 ///
 /// The revision goes with both forms: a list in an annotation that was made from another one would drop what has joined it since, and an
-/// apply would make an add-on again that is gone.
+/// apply would create a deleted add-on again.
 pub(in crate::cli) async fn put(
     client: &Client,
     target: &Target,
@@ -162,7 +162,7 @@ enum Answer {
     Stored,
     /// Others own what it would set.
     Owned(Vec<String>, String),
-    /// It was made from another revision, or for an object that is gone.
+    /// It was made from another revision, or for a deleted object.
     Changed(String),
 }
 

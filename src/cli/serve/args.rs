@@ -15,85 +15,89 @@ use crate::cli::{
 };
 use crate::telemetry::{Collector, Metrics, Ratio, Sending};
 
-/// Guard and drive a hub: serve admission over TLS and run the controllers.
+/// Run the webhook and the controllers: validate add-ons at admission (TLS) and manage them.
 ///
-/// The hub is the one of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). It must have the
-/// definitions of `tidegate crds` beside OCM's own, and be told to ask the gate: `tidegate reference webhooks`.
-/// Several replicas need `--elect`, so that only one of them writes. Ends on SIGINT or SIGTERM after the requests under way.
+/// Uses the hub of the kubeconfig (flag, else KUBECONFIG, else the service account of the pod). The hub needs the CRDs of
+/// `tidegate crds` in addition to OCM's own, and the webhook configurations of `tidegate reference webhooks`. With more than
+/// one replica, set `--elect`, so that only the leader writes. On SIGINT or SIGTERM, the program completes the requests in
+/// progress and exits.
 #[derive(Args, Clone, Debug)]
 pub struct ServeArgs {
-    /// What is told on the hub of how the controllers behave.
+    /// Settings of the controllers that are published on the hub.
     #[command(flatten)]
     pub words: GivenWords,
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Run one part alone, with an account of its own (`docs/operate/replicas.md`).
+    /// Run only one component, with its own service account (`docs/operate/replicas.md`).
     ///
-    /// The gate alone writes nothing but the first key of records. The controllers alone open no port but that of `--metrics`, which then tells their health
-    /// too, and need no certificate. `certificates` keeps the certificate of the gate: one replica is enough, and it needs no Lease.
+    /// `gate`: the webhook; it writes nothing except the first signing key of records. `controllers`: needs no certificate and
+    /// listens only on the address of `--metrics`, which then also serves the health endpoints. `certificates`: creates and
+    /// renews the certificate of the webhook; it needs one replica and no Lease.
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
-    /// What the controllers do: nothing, which is `--only gate`; observe, which plans and tells what would be written (log,
-    /// metrics, and the page `/pending` on the address of `--metrics`) and writes nothing; or write.
+    /// Mode of the controllers: `off` (same as `--only gate`), `observe` (plan only: report what would be written in the log,
+    /// in metrics and on the page `/pending` of the address of `--metrics`) or `on`.
     #[arg(long, value_enum, value_name = "MODE", default_value_t = ControllersMode::On)]
     pub controllers: ControllersMode,
-    /// Address to serve admission on.
+    /// Listen address of the webhook.
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0:9443")]
     pub bind: SocketAddr,
-    /// Certificate, callers, probes and metrics.
+    /// Certificate, clients, probes and metrics.
     #[command(flatten)]
     pub endpoint: EndpointArgs,
-    /// Lease by which several replicas elect the one that writes; every replica answers admission.
+    /// Leader election Lease: only the leader writes; every replica serves admission.
     ///
-    /// The Lease is made if it is not there; the namespace is not. Without the flag this replica writes by itself.
+    /// The Lease is created if it does not exist; the namespace must exist. Without the flag, there is no leader election and
+    /// this replica writes.
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub elect: Option<LeasePlace>,
-    /// Lease of OCM's add-on manager. While it is held, add-ons that are that manager's are not written: those whose
-    /// annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none` looks at nothing.
+    /// Leader election Lease of OCM's add-on manager. While a manager holds it, Tidegate does not write the add-ons of that
+    /// manager: those whose annotation `addon.open-cluster-management.io/lifecycle` is absent or `addon-manager`. `none`
+    /// disables the check.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = STOCK_LEASE, value_parser = stock_lease)]
     pub stock_lease: StockArg,
-    /// Secret with the keys by which replicas recognise what one of them has recorded in an object, such as that the author of an
-    /// upgrade may use its placements. The same Secret for all replicas of the webhook and of the controllers.
+    /// Secret with the keys that sign the records in objects, such as that the author of an upgrade may use its placements. All
+    /// replicas of the webhook and of the controllers must use the same Secret.
     ///
-    /// One entry is one key of at least 32 bytes: the last one by name signs, every one verifies. The webhook puts a first key into an
-    /// empty Secret; a change is applied at once. Without the flag this process makes a key of its own: no other replica accepts its
-    /// records, and they are not valid after a restart (`docs/operate/replicas.md`).
+    /// Each entry is one key of at least 32 bytes. The last key by name signs; every key verifies. The webhook creates the
+    /// first key in an empty Secret; changes are applied at once. Without the flag, the process generates its own key: other
+    /// replicas do not accept its records, and they are invalid after a restart (`docs/operate/replicas.md`).
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub record_keys: Option<LeasePlace>,
-    /// What the gate decides by.
+    /// Settings of the webhook.
     #[command(flatten)]
     pub gate: GateArgs,
-    /// How the controllers behave.
+    /// Settings of the controllers.
     #[command(flatten)]
     pub tide: TideArgs,
-    /// What agents may have on the hub.
+    /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
-    /// Whether stored objects are audited.
+    /// Audit of stored objects.
     #[command(flatten)]
     pub audit: AuditArgs,
-    /// Whether a web page is served.
+    /// Web page.
     #[command(flatten)]
     pub ui: UiArgs,
-    /// How the log is written.
+    /// Log options.
     #[command(flatten)]
     pub logs: LogArgs,
-    /// Whether spans are sent.
+    /// Trace options.
     #[command(flatten)]
     pub traces: TraceArgs,
-    /// Look at the hub as `tidegate doctor` does before anything starts, tell what is found, and do not start over an error.
+    /// Run the checks of `tidegate doctor` before the start, log the findings, and exit on an error.
     ///
-    /// Without it the program starts and waits for what is missing, which `/readyz` names.
+    /// Without the flag, the program starts and waits for missing prerequisites; `/readyz` lists them.
     #[arg(long)]
     pub preflight: bool,
-    /// How many seconds to go on serving after a signal, until routes to this server are withdrawn.
+    /// Seconds to continue serving after a termination signal, until no endpoint routes to this server.
     #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(0..=300))]
     pub linger: u64,
 }
 
 impl ServeArgs {
-    /// Returns the half that runs alone, if one does.
+    /// Returns the component that runs alone, if `--only` is set.
     pub(in crate::cli) fn half(&self) -> Option<Only> {
         match self.controllers {
             ControllersMode::Off => Some(Only::Gate),
@@ -102,20 +106,21 @@ impl ServeArgs {
     }
 }
 
-/// Whether spans are sent.
+/// Trace options.
 #[derive(Args, Clone, Debug)]
 pub struct TraceArgs {
-    /// Send traces of admission requests and of plans to this collector: OTLP over HTTP in the binary form, such as
-    /// `http://collector:4318`. Off without it.
+    /// OTLP/HTTP endpoint (protobuf) for traces of admission requests and of plans, such as `http://collector:4318` (default:
+    /// no traces).
     #[arg(long, value_name = "URL", value_parser = Collector::parse)]
     pub otlp: Option<Collector>,
-    /// The part of the traces that begin here which is kept, from 0 to 1; where the API server traces its requests, it decides.
+    /// Sampling ratio (0 to 1) of traces that start in this process; for admission requests that the API server traces, the API
+    /// server decides.
     #[arg(long, value_name = "RATIO", default_value = "1", requires = "otlp", value_parser = Ratio::parse)]
     pub otlp_ratio: Ratio,
 }
 
 impl TraceArgs {
-    /// Starts to send spans where that is asked for.
+    /// Starts the trace exporter, if `--otlp` is set.
     pub(super) fn start(&self, metrics: &Metrics) -> Result<Option<Sending>, CliError> {
         let Some(collector) = &self.otlp else {
             return Ok(None);
@@ -123,6 +128,6 @@ impl TraceArgs {
         let started = Sending::start(collector.clone(), self.otlp_ratio, metrics.traces());
         started
             .map(Some)
-            .map_err(CliError::starting("the sender of traces"))
+            .map_err(CliError::starting("the trace exporter"))
     }
 }

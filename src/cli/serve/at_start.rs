@@ -17,7 +17,7 @@ use store::{DiscoveryLabels, Settings};
 /// The first minor version whose webhooks have match conditions without a feature gate.
 const MATCH_CONDITIONS: u32 = 28;
 
-/// Tells in the log that a hub drops a part of the webhook configurations; returns whether it does. One that does not tell its
+/// Logs that a hub drops a part of the webhook configurations; returns whether it does. One that does not tell its
 /// version counts as new.
 pub(super) async fn tell_of_old_hub(client: &Client) -> bool {
     let Ok(version) = client.apiserver_version().await else {
@@ -27,7 +27,7 @@ pub(super) async fn tell_of_old_hub(client: &Client) -> bool {
     if is_old {
         warn!(
             kubernetes = version.git_version,
-            "this hub drops match conditions of webhooks: register what `tidegate reference webhooks --without-conditions` prints"
+            "the hub drops match conditions of webhooks; apply the output of `tidegate reference webhooks --without-conditions`"
         );
     }
     is_old
@@ -43,49 +43,51 @@ const OPERATOR: &str = "operator.open-cluster-management.io";
 
 /// Turns the labels off where OCM writes them and the flag says nothing. Looked at once, when the program starts.
 pub(super) async fn leave_to_ocm(client: &Client, args: &ServeArgs, settings: &mut Settings) {
-    let is_told = args.tide.discovery_labels.is_some() || settings.discovery_labels == DiscoveryLabels::Off;
-    if is_told || args.half() == Some(Only::Gate) {
+    let is_reported =
+        args.tide.discovery_labels.is_some() || settings.discovery_labels == DiscoveryLabels::Off;
+    if is_reported || args.half() == Some(Only::Gate) {
         return;
     }
     match client.list_api_groups().await {
         Ok(served) if served.groups.iter().any(|group| group.name == OPERATOR) => {
             settings.discovery_labels = DiscoveryLabels::Off;
             info!(
-                "OCM's operator runs this hub, and its registration controller labels the clusters; with `--discovery-labels on` they are written here as well"
+                "the hub is managed by OCM's operator, and OCM's registration controller labels the clusters; set `--discovery-labels \
+                 on` to label them here, too"
             );
         }
         Ok(_) => {}
         Err(error) => debug!(
             error = &error as &dyn std::error::Error,
-            "cannot ask which groups the hub serves; clusters are labelled here"
+            "cannot list the API groups of the hub; labelling clusters"
         ),
     }
 }
 
 /// How often it is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a start may take until it is said what it waits for: a hub is read within this as a rule.
+/// How long a start may take before its missing prerequisites are logged: a hub is usually read within this time.
 const SAID_AFTER: Duration = Duration::from_secs(2);
 
 /// Waits until questions may come. Tells once which kinds the hub lacks, and once that they have come.
 pub(super) async fn ready(health: &Health, watches: &StalenessMetrics) {
-    let (mut waited, mut is_told) = (Duration::ZERO, false);
+    let (mut waited, mut is_reported) = (Duration::ZERO, false);
     while !health.is_ready(Timestamp::now()) {
         tokio::time::sleep(LOOK_EVERY).await;
         waited = waited.saturating_add(LOOK_EVERY);
         let missing = watches.missing();
-        if missing.is_empty() || is_told || waited < SAID_AFTER {
+        if missing.is_empty() || is_reported || waited < SAID_AFTER {
             continue;
         }
-        is_told = true;
+        is_reported = true;
         warn!(
             kinds = missing.join(", "),
-            "the hub does not serve kinds of Open Cluster Management; waiting for them: install it, or for a trial without it \
-             `tidegate crds --for-hub-without-ocm | kubectl apply -f -`; `tidegate doctor` says more"
+            "the hub does not serve kinds of Open Cluster Management; waiting for them: install it, or, to try Tidegate without it, run \
+             `tidegate crds --for-hub-without-ocm | kubectl apply -f -`; run `tidegate doctor` for details"
         );
     }
-    if is_told {
-        info!("the kinds of Open Cluster Management have come");
+    if is_reported {
+        info!("the kinds of Open Cluster Management are available");
     }
 }
 

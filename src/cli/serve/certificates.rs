@@ -27,7 +27,7 @@ pub(super) async fn serve(args: &ServeArgs, metrics: Metrics) -> Result<(), CliE
     let pages = args.endpoint.pages(Some(Only::Certificates), &health, &metrics)?;
     let keeper = CertificateKeeper::alone(&client, args.endpoint.kept(), metrics)
         .await
-        .map_err(CliError::starting("the keeper of the certificate"))?;
+        .map_err(CliError::starting("the certificate controller"))?;
     // It needs no facts of the fleet: it is ready unless something is in the way of the certificate.
     health.rests_on(Arc::new(ArcSwap::from_pointee(Facts::default().completed())));
     announce("certificates", &pages);

@@ -20,69 +20,70 @@ use kubernetes::certificates::Lives;
 /// The webhook's endpoint.
 #[derive(Args, Clone, Debug)]
 pub struct EndpointArgs {
-    /// Where the certificate comes from: files; a Secret that another program renews, read over the API; or a Secret that this program
-    /// makes and renews by itself, together with the authority in the webhook configurations (`docs/operate/certificates.md`).
+    /// Source of the certificate: files; a Secret that another program renews; or a Secret that this program creates and
+    /// renews, together with the CA bundle in the webhook configurations (`docs/operate/certificates.md`).
     #[arg(long, value_enum, value_name = "WAY", default_value_t = CertificatesArg::Files)]
     pub certificates: CertificatesArg,
-    /// Secret of the certificate, with `tls.crt` and `tls.key`, where it comes from one.
+    /// Secret of the certificate (`tls.crt` and `tls.key`), unless it is read from files.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/tidegate-tls", value_parser = lease)]
     pub certificate_secret: LeasePlace,
-    /// How long a certificate holds that this program makes, for instance `24h`; a new one takes its place when a third of that is left.
+    /// Validity of certificates that this program creates, for example `24h`; they are renewed when a third of it remains.
     #[arg(long, value_name = "DURATION", default_value = "2160h", value_parser = certificate_life)]
     pub certificate_life: Duration,
-    /// Certificate chain (PEM). Replaced files are taken up without a restart.
+    /// Certificate chain (PEM). Reloaded on change, without a restart.
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.crt")]
     pub certificate: PathBuf,
     /// Private key of the certificate (PEM).
     #[arg(long, value_name = "FILE", default_value = "/certs/tls.key")]
     pub key: PathBuf,
-    /// Name that the hub calls the gate by, for instance `tidegate.tidegate.svc`: a certificate for other names is never shown.
+    /// DNS name of the webhook, for example `tidegate.tidegate.svc`; a certificate without this name is not served.
     ///
-    /// Without it, a replaced certificate has to keep one of the names of the one before it, and one that this program makes is for
-    /// `tidegate.tidegate.svc`.
+    /// Without the flag, a new certificate must keep one of the names of the previous one, and certificates that this program
+    /// creates are for `tidegate.tidegate.svc`.
     #[arg(long, value_name = "NAME")]
     pub certificate_name: Option<String>,
-    /// Authority (PEM) of the certificates that callers must show; without it every caller may ask. A replaced file is taken up.
+    /// CA bundle (PEM) for client certificates; without the flag, every client is accepted. Reloaded on change.
     ///
-    /// The hub's API server shows one when its `--admission-control-config-file` says so (`docs/gate.md`).
+    /// The API server of the hub sends a client certificate if its `--admission-control-config-file` configures one
+    /// (`docs/gate.md`).
     #[arg(long, value_name = "FILE")]
     pub client_ca: Option<PathBuf>,
-    /// Name that a caller's certificate must have: its common name or an alternative one. Repeatable; by default any will do.
+    /// Required name in the client certificate: common name or subject alternative name. Repeatable (default: any name).
     #[arg(long = "client-name", value_name = "NAME", requires = "client_ca")]
     pub client_names: Vec<String>,
-    /// File with the secret that ends the path of every question: `/validate/<secret>`. A replaced file is taken up.
+    /// File with the secret at the end of the webhook's URL path: `/validate/<secret>`. Reloaded on change.
     ///
-    /// 22 to 128 letters, digits, `-` or `_`; several lines hold several, while one is being replaced.
+    /// 22 to 128 letters, digits, `-` or `_`. To rotate the secret, write the old and the new one on separate lines.
     #[arg(long, value_name = "FILE")]
     pub path_secret: Option<PathBuf>,
-    /// Address to answer `/healthz` and `/readyz` on, over plain HTTP and on a thread of their own; the gate's address answers them too.
+    /// Address for `/healthz` and `/readyz`, plain HTTP, on a separate thread; the address of the webhook serves them, too.
     #[arg(long, value_name = "ADDRESS")]
     pub health: Option<SocketAddr>,
-    /// Address to serve metrics on, over plain HTTP at `/metrics`; not served when absent. May be that of `--health`.
+    /// Address for `/metrics`, plain HTTP (default: no metrics endpoint). May be the address of `--health`.
     #[arg(long, value_name = "ADDRESS")]
     pub metrics: Option<SocketAddr>,
 }
 
-/// Where the certificate comes from.
+/// Source of the certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CertificatesArg {
-    /// From the files of `--certificate` and `--key`.
+    /// Files of `--certificate` and `--key`.
     Files,
-    /// From the Secret of `--certificate-secret`, which another program renews.
+    /// Secret of `--certificate-secret`, which another program renews.
     Secret,
-    /// From that Secret, which `--only certificates` makes and renews, and writes the authority into the webhook configurations. Without
-    /// `--only` this process does both; a gate alone reads the Secret.
+    /// Secret of `--certificate-secret`, which `--only certificates` creates and renews, together with the CA bundle in the
+    /// webhook configurations. Without `--only`, this process does both; `--only gate` only reads the Secret.
     SelfManaged,
 }
 
 /// The name by which API servers call the gate of `manifests/deploy`.
 const SERVICE: &str = "tidegate.tidegate.svc";
-/// A life shorter than that is over before every API server has heard of it.
+/// With a shorter validity, a certificate expires before every API server trusts it.
 const SHORTEST_LIFE: Duration = Duration::from_secs(10);
 
 fn certificate_life(text: &str) -> Result<Duration, String> {
     let life = length(text).ok().filter(|life| *life >= SHORTEST_LIFE);
-    life.ok_or_else(|| "must be a length of time of at least 10s, such as 24h or 2160h".to_owned())
+    life.ok_or_else(|| "must be a duration of at least 10s, such as 24h or 2160h".to_owned())
 }
 
 /// The certificate of the endpoint, and the clients that it accepts.
@@ -94,8 +95,8 @@ pub(super) struct Endpoint {
 }
 
 impl EndpointArgs {
-    /// Reads the certificate. One that does not hold yet, or any more, is told loudly and shown all the same: probes say that the
-    /// gate is not ready, the controllers need none, and time or a new file heals it.
+    /// Reads the certificate. One that is not valid yet, or is expired, is logged and served all the same: the probes report
+    /// that the webhook is not ready, the controllers need no certificate, and time or a new file resolves it.
     pub(super) fn open(&self, now: Timestamp) -> Result<Endpoint, CliError> {
         let mut files = Files::new(self);
         let certificate = match self.certificates {
@@ -132,7 +133,7 @@ impl EndpointArgs {
         })
     }
 
-    /// Returns how the certificate is kept, by a process that does that.
+    /// Returns how this process keeps the certificate, if it does.
     pub(super) fn kept(&self) -> CertificateOptions {
         let place = &self.certificate_secret;
         CertificateOptions {
@@ -146,7 +147,7 @@ impl EndpointArgs {
         }
     }
 
-    /// Serves the pages that are asked for. Controllers alone have no other webhook: their health is told where their metrics are.
+    /// Serves the requested pages. Controllers alone have no webhook: their health endpoints are on the address of the metrics.
     pub(super) fn pages(
         &self,
         only: Option<Only>,
@@ -165,7 +166,7 @@ impl EndpointArgs {
     }
 }
 
-/// Reads the authority of callers.
+/// Reads the CA bundle for client certificates.
 pub(super) fn authority(path: &Path) -> Result<ClientAuthority, LoadError> {
     ClientAuthority::from_pem(&LoadError::text(path)?).map_err(|source| LoadError::callers(path, source))
 }

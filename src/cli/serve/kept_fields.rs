@@ -37,7 +37,7 @@ enum Preservation {
     Unknown,
 }
 
-/// What is looked at, and where it is told.
+/// What is checked, and where it is reported.
 pub(super) struct Watch {
     pub(super) client: Client,
     pub(super) metrics: Metrics,
@@ -45,7 +45,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
-    /// Looks and tells; goes on until it is dropped.
+    /// Checks and logs, until it is dropped.
     pub(super) async fn follow(&self) {
         // The gate alone writes none of the fields and may read no definitions.
         if self.only == Some(Only::Gate) {
@@ -77,7 +77,7 @@ impl Watch {
                         debug!(
                             resource,
                             error = &error as &dyn std::error::Error,
-                            "cannot look at its conversion"
+                            "cannot check the conversion"
                         );
                     }
                 }
@@ -91,16 +91,18 @@ fn tell(resource: &'static str, found: Preservation) {
     match found {
         Preservation::NoFields => info!(
             resource,
-            "the hub's definition has none of Tidegate's fields; `tidegate definitions plan` shows them, and whether its conversion would erase them"
+            "the CRD on the hub has none of Tidegate's fields; run `tidegate definitions plan` to see them, and whether the conversion \
+             would erase them"
         ),
         Preservation::Kept => info!(resource, "no version of the hub erases Tidegate's fields"),
         Preservation::Unknown => info!(
             resource,
-            "it is not known yet whether the hub's conversion erases Tidegate's fields; `tidegate definitions plan` asks it"
+            "cannot determine yet whether the conversion of the hub erases Tidegate's fields; run `tidegate definitions plan`"
         ),
         Preservation::Erased => error!(
             resource,
-            "the hub has Tidegate's fields, and every write through another version erases them: have it convert with Tidegate's /convert, \
+            "the hub has Tidegate's fields, and every write through another version erases them: configure Tidegate's /convert as \
+             conversion webhook, \
              or take the fields out with `tidegate definitions revert` (docs/ocm/definitions.md)"
         ),
     }
@@ -129,7 +131,7 @@ async fn look(
     }
 }
 
-/// Looks at an object that has something to lose, in its other version.
+/// Reads an object that has something to lose, in its other version.
 async fn shown(client: &Client, resource: &str, kind: &str) -> Result<Preservation, kube::Error> {
     let of = |version: &str| {
         let kind = GroupVersionKind::gvk(GROUP, version, kind);

@@ -1,4 +1,4 @@
-//! `tidegate serve`: the gate and the tide of a hub that is already there.
+//! `tidegate serve`: the webhook and the controllers of an existing hub.
 
 mod args;
 mod at_start;

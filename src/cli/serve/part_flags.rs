@@ -86,7 +86,7 @@ pub(in crate::cli) fn contradiction(serve: &ArgMatches) -> Option<String> {
         if let Some(flag) = flag {
             let flag = flag.replace('_', "-");
             return Some(format!(
-                "--{flag} is for controllers that write; leave it out with --controllers observe"
+                "--{flag} requires controllers that write; remove it with --controllers observe"
             ));
         }
     }
@@ -107,12 +107,12 @@ pub(in crate::cli) fn contradiction(serve: &ArgMatches) -> Option<String> {
         (_, Some(Only::Controllers)) => (
             "--only controllers",
             OF_THE_GATE.iter().chain(&[]),
-            "gate, which does not run",
+            "webhook, which does not run",
         ),
         (_, Some(Only::Certificates) | None) => return None,
     };
     let flag = flags.copied().find(|flag| given(&flag))?.replace('_', "-");
-    Some(format!("--{flag} is for the {rest} with {half}; leave it out"))
+    Some(format!("--{flag} is for the {rest} with {half}; remove it"))
 }
 
 /// What the keeper of the certificate has no use for: it is one thing, made in one way.
@@ -121,7 +121,7 @@ fn beside_certificates(serve: &ArgMatches) -> Option<String> {
     let way = serve.get_one::<CertificatesArg>("certificates")?;
     if given(&"certificates") && *way != CertificatesArg::SelfManaged {
         return Some(
-            "--only certificates makes the certificate: write --certificates self-managed, or leave it out"
+            "--only certificates creates the certificate: set --certificates self-managed, or remove --certificates"
                 .to_owned(),
         );
     }
@@ -132,7 +132,7 @@ fn beside_certificates(serve: &ArgMatches) -> Option<String> {
         .filter(|flag| !OF_CERTIFICATES.contains(flag));
     let flag = others.find(given)?.replace('_', "-");
     Some(format!(
-        "--{flag} has no use with --only certificates; leave it out"
+        "--{flag} has no effect with --only certificates; remove it"
     ))
 }
 
@@ -147,7 +147,7 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
         ),
         CertificatesArg::Secret => (
             &["certificate", "key", "certificate_life"],
-            "another way of --certificates",
+            "another value of --certificates",
         ),
         CertificatesArg::SelfManaged => (&["certificate", "key"], "--certificates files"),
     };
@@ -156,11 +156,12 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
     }
     match way {
         CertificatesArg::Secret if only == Some(&Only::Controllers) => Some(
-            "--certificates secret is for the gate, which does not run with --only controllers; leave it out"
+            "--certificates secret is for the webhook, which does not run with --only controllers; remove it"
                 .to_owned(),
         ),
         CertificatesArg::SelfManaged if only == Some(&Only::Controllers) => Some(
-            "--certificates self-managed is for a process of its own, with an account of its own: leave it out with --only controllers, and run `tidegate serve --only certificates`"
+            "--certificates self-managed requires a separate process with its own service account: remove it with --only controllers, \
+             and run `tidegate serve --only certificates`"
                 .to_owned(),
         ),
         CertificatesArg::Files | CertificatesArg::Secret | CertificatesArg::SelfManaged => None,
@@ -170,12 +171,12 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
 fn modes_contradict(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
     match (mode?, only?) {
         (ControllersMode::Off, Only::Controllers) => {
-            Some("nothing is left to run with --controllers off and --only controllers")
+            Some("--controllers off and --only controllers exclude each other")
         }
         (ControllersMode::Observe | ControllersMode::On, Only::Gate) => {
-            Some("--only gate is --controllers off; leave one of them out")
+            Some("--only gate implies --controllers off; remove one of them")
         }
-        (_, Only::Certificates) => Some("--only certificates runs no controllers; leave --controllers out"),
+        (_, Only::Certificates) => Some("--only certificates runs no controllers; remove --controllers"),
         (ControllersMode::Off, Only::Gate)
         | (ControllersMode::Observe | ControllersMode::On, Only::Controllers) => None,
     }
@@ -185,7 +186,7 @@ fn modes_contradict(mode: Option<&ControllersMode>, only: Option<&Only>) -> Opti
 mod tests {
     use super::*;
 
-    /// What is said of a line; empty when nothing is wrong.
+    /// Returns the errors of a command line; empty if there are none.
     fn said(line: &str) -> String {
         let words = ["tidegate", "serve"].into_iter().chain(line.split_whitespace());
         let matches = Cli::command().try_get_matches_from(words).expect("it parses");
@@ -259,7 +260,7 @@ mod tests {
         let words = said("--only controllers --certificate c");
         assert_eq!(
             words,
-            "--certificate is for the gate, which does not run with --only controllers; leave it out"
+            "--certificate is for the webhook, which does not run with --only controllers; remove it"
         );
     }
 

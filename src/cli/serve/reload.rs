@@ -1,7 +1,7 @@
 //! The files of the webhook's endpoint, and what happens when they are replaced; the certificate may come from a Secret instead.
 //!
 //! Decides when a file has changed: by content, because a mounted Secret is replaced by moving a link. What callers could not use is
-//! never taken: the old certificate, authority or secret stays, and that is told once, with the file, in the log and in a metric.
+//! never taken: the old certificate, authority or secret stays, and that is reported once, with the file, in the log and in a metric.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,14 +18,14 @@ use crate::cli::LeasePlace;
 use crate::files::read;
 use crate::server::{Certificate, CertificateError, Gate, Health};
 
-/// How often the files are looked at. A certificate is replaced weeks before it ends; seconds do not matter.
+/// Interval between two checks of the files. A certificate is replaced weeks before it expires; seconds do not matter.
 const LOOK_EVERY: Duration = Duration::from_secs(10);
-/// After how many looks it is said again that the certificate ends: an hour.
+/// Number of checks after which the expiry is logged again: an hour.
 const SAID_AGAIN_AFTER: u32 = 360;
-/// The largest file that is looked at, in bytes; one that is larger is told when it is read.
+/// The largest file that is checked, in bytes; a larger one is reported when it is read.
 const LARGEST: u64 = 1 << 20;
 
-/// Where certificate, key, authority of callers and secrets lie.
+/// Paths of certificate, key, client CA and secrets.
 #[derive(Debug)]
 pub(super) struct Files {
     certificate: Part,
@@ -37,15 +37,15 @@ pub(super) struct Files {
     looks: u32,
 }
 
-/// Files that are taken together.
+/// Files that are loaded together.
 #[derive(Debug)]
 struct Part {
-    /// What they are, in the words of the probes.
+    /// Their name in the messages of the probes.
     what: &'static str,
     paths: Vec<PathBuf>,
-    /// What was taken last.
+    /// What was loaded last.
     seen: FileDigest,
-    /// What was refused last, and why: said once.
+    /// What was rejected last, and why: logged once.
     refused: Option<(FileDigest, &'static str)>,
 }
 
@@ -60,13 +60,13 @@ impl Part {
         }
     }
 
-    /// Takes what is new; does nothing when nothing is.
+    /// Loads new content; does nothing if there is none.
     fn look(&mut self, gate: &Gate, take: impl FnOnce(&[PathBuf]) -> Result<(), LoadError>) {
         let (now, place) = (digest(&self.paths), first(&self.paths).display().to_string());
         self.look_at(gate, now, &place, take);
     }
 
-    /// The same for what was read already.
+    /// The same for content that was already read.
     fn look_at(
         &mut self,
         gate: &Gate,
@@ -139,7 +139,7 @@ impl Files {
         certificate
     }
 
-    /// Brings everything new to the gate; goes on until it is dropped.
+    /// Applies every change to the webhook until it is dropped.
     pub(super) async fn follow(&mut self, gate: &Gate) {
         loop {
             let changed = async {
@@ -174,7 +174,7 @@ impl Files {
             });
     }
 
-    /// What the certificate comes from, for the log.
+    /// Source of the certificate, for the log.
     fn source(&self) -> String {
         match &self.secret {
             Some(secret) => secret.place().to_owned(),
@@ -182,7 +182,7 @@ impl Files {
         }
     }
 
-    /// Looks at the files once.
+    /// Checks the files once.
     fn look(&mut self, gate: &Gate, now: Timestamp) {
         self.look_at_certificate(gate, now);
         if let Some(part) = &mut self.authority {
@@ -201,7 +201,7 @@ impl Files {
             && let Some(told) = gate.certificate_ends(now)
         {
             let file = self.source();
-            error!(%file, told, "the certificate has to be renewed");
+            error!(%file, told, "the certificate expires soon; renew it");
         }
         self.looks = self.looks.wrapping_add(1);
     }
@@ -218,7 +218,7 @@ fn first(paths: &[PathBuf]) -> &Path {
     paths.first().map_or_else(|| Path::new(""), PathBuf::as_path)
 }
 
-/// A file that cannot be read counts as empty: reading it again tells why.
+/// A file that cannot be read counts as empty: reading it again reports why.
 fn digest(paths: &[PathBuf]) -> FileDigest {
     let mut hash = Sha256::new();
     for path in paths {
@@ -307,7 +307,7 @@ mod tests {
             std::fs::write(self.folder.path().join("tls.key"), key).expect("writable");
         }
 
-        /// Looks twice, as time goes on; returns what the metrics say of refusals.
+        /// Checks twice, as time passes; returns what the metrics report of rejections.
         fn look(&mut self, now: Timestamp) -> Vec<String> {
             self.files.look(&self.gate, now);
             self.files.look(&self.gate, now);
@@ -330,7 +330,7 @@ mod tests {
         }
     }
 
-    /// A certificate of its own making, for these names and years.
+    /// A self-signed certificate for these names and years.
     fn made(names: &[&str], years: (i32, i32)) -> (String, String) {
         let mut params =
             CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
@@ -381,9 +381,9 @@ mod tests {
         assert!(scene.refused().is_empty(), "the one that is shown came back");
         assert_eq!(scene.gate.certificate_ends(now), None);
         let end = scene.gate.certificate_ends(at("2998-12-31T00:00:00Z"));
-        assert_eq!(end.as_deref(), Some("it ends at 2999-01-01T00:00:00Z"));
+        assert_eq!(end.as_deref(), Some("it expires at 2999-01-01T00:00:00Z"));
         let ended = scene.gate.certificate_ends(at("2999-01-02T00:00:00Z"));
-        assert_eq!(ended.as_deref(), Some("it has ended at 2999-01-01T00:00:00Z"));
+        assert_eq!(ended.as_deref(), Some("it expired at 2999-01-01T00:00:00Z"));
     }
 
     #[tokio::test]
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_replaced_pair_is_told_from_an_untouched_one_and_a_bad_secret_from_a_good_one() {
+    async fn a_replaced_pair_is_distinguished_from_an_untouched_one_and_a_bad_secret_from_a_good_one() {
         let mut scene = Scene::new().await;
         let next = scene
             .authority

@@ -1,6 +1,6 @@
-//! `tidegate serve`: the gate and the tide of a hub that is already there, or one of them alone.
+//! `tidegate serve`: the webhook and the controllers of an existing hub, or one of them alone.
 //!
-//! Starts what is asked for, tells when it serves, and ends it in order. Decides nothing about add-ons.
+//! Starts the requested components, reports when they serve, and ends them in order. Decides nothing about add-ons.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -155,7 +155,7 @@ fn following(args: &ServeArgs) -> &'static str {
     }
 }
 
-/// What of the command line is told on the hub; what was found out about the hub counts as said.
+/// The flags that are published on the hub; detected settings count as given.
 fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
     let mut words = args.words.0.clone();
     if settings.discovery_labels == DiscoveryLabels::Off {
@@ -164,7 +164,7 @@ fn told_words(args: &ServeArgs, settings: &Settings) -> Words {
     words
 }
 
-/// Tells on the hub how the controllers behave, where they write; ends when it is dropped.
+/// Publishes the settings of the controllers on the hub, if they write; ends when it is dropped.
 fn telling(args: &ServeArgs, client: &Client, tide: &Tide, words: Words) -> JoinSet<()> {
     let mut telling = JoinSet::new();
     if args.controllers == ControllersMode::On && args.half() != Some(Only::Gate) {
@@ -174,7 +174,7 @@ fn telling(args: &ServeArgs, client: &Client, tide: &Tide, words: Words) -> Join
     telling
 }
 
-/// Returns the client of the hub, which is looked at first if that is asked for.
+/// Returns the client of the hub, after the preflight checks if they are requested.
 async fn reached(args: &ServeArgs, config: HubConfig, metrics: &Metrics) -> Result<Client, CliError> {
     info!(
         version = env!("CARGO_PKG_VERSION"), hub = %config.cluster_url, controllers = %driving(args), only = args.half().as_ref().map(word),
@@ -187,7 +187,7 @@ async fn reached(args: &ServeArgs, config: HubConfig, metrics: &Metrics) -> Resu
     Ok(client)
 }
 
-/// Returns where it is told what is wrong with policies.
+/// Returns where errors of policies are reported.
 fn tells(args: &ServeArgs) -> PolicyTells {
     match (args.controllers, args.half()) {
         (ControllersMode::On, None | Some(Only::Controllers | Only::Certificates)) => PolicyTells::OnHub,
@@ -260,7 +260,7 @@ fn keys_applied(
         let mut state = followed.state();
         loop {
             let why = match &*state.borrow_and_update() {
-                KeyState::Unusable(why) => Some(format!("there are no shared keys of records: {why}")),
+                KeyState::Unusable(why) => Some(format!("there are no shared record keys: {why}")),
                 KeyState::Unread | KeyState::Used => None,
             };
             health.lacks(why);
@@ -315,7 +315,7 @@ fn options(args: &ServeArgs, metrics: &Metrics) -> (TideOptions, Option<Sighting
     }
 }
 
-/// Returns what the web page shows, and who tells it what the audit finds, where a page is asked for.
+/// Returns what the web page shows, and the sender of audit findings, if a page is requested.
 async fn shown(
     args: &ServeArgs,
     client: &Client,
@@ -353,7 +353,7 @@ fn audited(
     audit.start(client.clone(), tide, sightings, rulebook, metrics.clone(), shows)
 }
 
-/// What runs until the program is told to end.
+/// What runs until shutdown is requested.
 struct Running<'a> {
     args: &'a ServeArgs,
     rulebook: Arc<ArcSwap<Rulebook>>,
@@ -429,7 +429,7 @@ impl Running<'_> {
         Ok((Some(gate), told))
     }
 
-    /// Serves the web page, where one is asked for.
+    /// Serves the web page, if one is requested.
     async fn open_page(
         &mut self,
         tls: Option<rustls::ServerConfig>,
@@ -463,7 +463,7 @@ impl Running<'_> {
     }
 }
 
-/// What scripts hear of the web page.
+/// The line about the web page, for scripts.
 fn at(page: Option<&ui::Watched>) -> String {
     page.map_or_else(String::new, |page| format!(" ui={}", page.url()))
 }
@@ -475,7 +475,7 @@ fn lingering(seconds: u64) -> Limits {
     }
 }
 
-/// What scripts hear of controllers that write nothing.
+/// The line about controllers that write nothing, for scripts.
 fn observing(args: &ServeArgs) -> &'static str {
     match args.controllers {
         ControllersMode::Observe => " observing",
@@ -503,7 +503,7 @@ fn election(place: LeasePlace) -> ElectionOptions {
 /// Prints the line that scripts wait for. A hub is served all the same where it cannot be printed: a full disk is no reason to stop.
 pub(super) fn announce(what: &str, pages: &Pages) {
     let at = pages.at();
-    // One address for both is told once.
+    // One address for both is printed once.
     let metrics = at.metrics.filter(|_| at.metrics != at.health);
     let [health, metrics] = [("health", at.health), ("metrics", metrics)].map(|(page, address)| {
         address.map_or_else(String::new, |address| format!(" {page}=http://{address}"))
@@ -511,7 +511,7 @@ pub(super) fn announce(what: &str, pages: &Pages) {
     if let Err(error) = print(&Shown::line(&format!("READY {what}{health}{metrics}"))) {
         warn!(
             error = &error as &dyn std::error::Error,
-            "cannot print to standard output"
+            "cannot write to standard output"
         );
     }
 }

@@ -73,7 +73,7 @@ impl SecretSource {
                     source,
                 })
             }
-            SecretState::Holds { .. } => Err(in_secret("it holds no certificate yet".to_owned())),
+            SecretState::Holds { .. } => Err(in_secret("it contains no certificate yet".to_owned())),
             SecretState::Absent => Err(in_secret("it does not exist".to_owned())),
             SecretState::Unread => Err(in_secret("it has not been read yet".to_owned())),
             SecretState::Unreadable(why) => Err(in_secret(why.clone())),

@@ -13,13 +13,13 @@ use crate::cli::{CliError, RightsArgs};
 use insight::offline::Dump;
 use kubernetes::field::Shown;
 
-/// How the controllers of the hub behave: what they publish, and flags beside it.
+/// Settings of the hub's controllers: the published ones, and flags in addition.
 #[derive(Args, Clone, Debug)]
 pub struct BehaviourArgs {
     /// Where the hub's controllers publish their settings.
     #[command(flatten)]
     pub settings: SettingsArgs,
-    /// The settings, where they are not published.
+    /// The settings, if they are not published.
     #[command(flatten)]
     pub controllers: ControllerFlags,
 }
@@ -37,15 +37,16 @@ pub(in crate::cli) enum SettingsReading {
     NotRead,
 }
 
-/// The settings of a hub's controllers are there and cannot be read.
+/// The settings of a hub's controllers exist and cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{0}. The result depends on these settings. Let this account `get` that ConfigMap, or give the controllers' flags and --settings none"
+    "{0}. The result depends on these settings. Grant this account `get` on that ConfigMap, or set the flags of the controllers and \
+     --settings none"
 )]
 struct Unread(String);
 
 impl SettingsArgs {
-    /// Reads what the controllers of a hub publish.
+    /// Reads the settings that the controllers of a hub publish.
     pub(in crate::cli) async fn read(&self, client: Client) -> SettingsReading {
         let Some(place) = &self.settings.0 else {
             return SettingsReading::NotRead;
@@ -57,7 +58,7 @@ impl SettingsArgs {
         }
     }
 
-    /// Returns what a dump has of them.
+    /// Returns the settings in a dump.
     pub(in crate::cli) fn of_dump(&self, dump: &Dump) -> SettingsReading {
         match &dump.controllers_unread {
             _ if self.settings.0.is_none() => SettingsReading::NotRead,
@@ -68,13 +69,13 @@ impl SettingsArgs {
 }
 
 impl SettingsReading {
-    /// Returns what a user should know who goes on without these settings.
+    /// Returns the note for a user that continues without these settings.
     pub(in crate::cli) fn note(&self) -> Option<String> {
         match self {
             Self::Published(_) | Self::NotRead => None,
             Self::Absent(place) => Some(format!(
-                "the hub has no ConfigMap {place} with the settings of its controllers: flags and defaults count \
-                 (--settings NAMESPACE/NAME names another one)"
+                "the hub has no ConfigMap {place} with the settings of its controllers: flags and defaults are used \
+                 (set --settings NAMESPACE/NAME for another one)"
             )),
             Self::Unread(why) => Some(format!(
                 "cannot read the settings of the hub's controllers: {why}"
@@ -84,7 +85,8 @@ impl SettingsReading {
 }
 
 impl RightsArgs {
-    /// Returns what agents may have on a hub: flags, then what its controllers publish; nothing where that cannot be read.
+    /// Returns the permissions that agents may have on a hub: from flags, else from its controllers; nothing if these cannot be
+    /// read.
     pub(in crate::cli) fn beside(&self, reading: &SettingsReading) -> Option<Self> {
         let published = match reading {
             SettingsReading::Published(words) => {
@@ -109,7 +111,7 @@ impl RightsArgs {
     }
 }
 
-/// Returns the values of a flag where it was given, and the published ones otherwise.
+/// Returns the values of a flag if it was given, else the published ones.
 fn given_or<T: Clone>(given: &[T], published: Vec<T>) -> Vec<T> {
     if given.is_empty() {
         published
@@ -119,7 +121,7 @@ fn given_or<T: Clone>(given: &[T], published: Vec<T>) -> Vec<T> {
 }
 
 impl BehaviourArgs {
-    /// Returns the settings that count, and notes for the user.
+    /// Returns the settings in effect, and notes for the user.
     pub(in crate::cli) fn quietly(
         &self,
         reading: &SettingsReading,
@@ -138,12 +140,12 @@ impl BehaviourArgs {
         };
         let (args, unknown) = self.controllers.beside(words);
         notes.extend(unknown.into_iter().map(|word| {
-            format!("the hub's controllers run with {word}, which this version does not have: it is ignored")
+            format!("the hub's controllers run with {word}, which this version does not support: ignored")
         }));
         Ok((args, notes))
     }
 
-    /// Returns the settings that count; prints the notes to standard error.
+    /// Returns the settings in effect; prints the notes to standard error.
     pub(in crate::cli) fn of(&self, reading: &SettingsReading) -> Result<ControllerArgs, CliError> {
         let (args, notes) = self.quietly(reading)?;
         for note in notes {
@@ -160,7 +162,7 @@ mod tests {
     use super::*;
     use crate::cli::Cli;
 
-    /// Verbs that talk to a hub and neither plan nor judge by what its controllers do, each with the reason.
+    /// Commands that contact a hub and neither plan nor validate with the settings of its controllers, each with the reason.
     const WITHOUT: &[(&str, &str)] = &[
         ("adopt", "copies role bindings as they are"),
         ("crds", "prints definitions"),

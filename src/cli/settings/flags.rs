@@ -12,16 +12,16 @@ use crate::cli::{RightsArgs, TideArgs};
 use crate::controllers::TideOptions;
 use store::Settings;
 
-/// Words by flag, without dashes.
+/// Values by flag, without dashes.
 pub(in crate::cli) type Words = BTreeMap<String, String>;
 
-/// How the controllers of a hub behave, and what agents may have on it.
+/// Settings of the controllers, and the permissions that agents may have on the hub.
 #[derive(Args, Clone, Debug)]
 pub struct ControllerArgs {
-    /// How the controllers behave.
+    /// Settings of the controllers.
     #[command(flatten)]
     pub tide: TideArgs,
-    /// What agents may have on the hub.
+    /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
     /// Leader election Lease of OCM's add-on manager, which manages its add-ons while it holds the Lease; `none` disables
@@ -37,14 +37,14 @@ impl ControllerArgs {
     }
 }
 
-/// The same on a verb that only looks: which of the words were given.
+/// The same for a read-only command: which of the flags were given.
 #[derive(Clone, Debug)]
 pub struct ControllerFlags {
     given: Words,
     args: ControllerArgs,
 }
 
-const HEADING: &str = "Settings of the hub's controllers, where they do not publish them";
+const HEADING: &str = "Settings of the hub's controllers, if they are not published";
 
 #[derive(Parser)]
 #[command(disable_help_flag = true)]
@@ -54,14 +54,15 @@ struct Line {
 }
 
 impl ControllerFlags {
-    /// Returns how controllers behave that publish these words; what this version does not know is ignored.
+    /// Returns the settings of controllers that publish these values; values that this version does not recognise are ignored.
     pub(in crate::cli) fn published(words: &Words) -> Option<ControllerArgs> {
         let is_known = |word: &String| parse(std::slice::from_ref(word)).is_some();
         let known: Vec<String> = words.iter().map(written).filter(is_known).collect();
         parse(&known)
     }
 
-    /// Returns what counts beside what the hub's controllers say, and what of that makes no sense to this version.
+    /// Returns the settings in effect over those that the hub's controllers publish, and the published values that this version
+    /// cannot use.
     pub(in crate::cli) fn beside(&self, told: &Words) -> (ControllerArgs, Vec<String>) {
         let mut strange = Vec::new();
         let mut words: Vec<String> = self.given.iter().map(written).collect();
@@ -88,7 +89,7 @@ fn parse(words: &[String]) -> Option<ControllerArgs> {
     Line::try_parse_from(line).ok().map(|line| line.args)
 }
 
-/// Returns every word of a command line that says how controllers behave, defaults included.
+/// Returns every argument of a command line that sets the controllers, defaults included.
 pub(in crate::cli) fn words_of(matches: &ArgMatches) -> Words {
     words(matches, |_| true)
 }
@@ -118,7 +119,7 @@ impl Args for ControllerFlags {
     fn augment_args(command: Command) -> Command {
         let known = ControllerArgs::augment_args(Command::new("flags"));
         let hidden = known.get_arguments().cloned().map(|arg| {
-            // Who wants them finds them under --help; what is needed every day stands alone under -h.
+            // They are shown by --help; -h shows only what is needed every day.
             arg.help_heading(HEADING).hide_short_help(true)
         });
         command.args(hidden)
@@ -143,9 +144,9 @@ impl FromArgMatches for ControllerFlags {
     }
 }
 
-/// The words of a command line that say how controllers behave, defaults included. No flag of its own.
+/// The arguments of a command line that set the controllers, defaults included. No flag of its own.
 ///
-/// Stands first among the fields of its struct: the others take their words out of what was matched.
+/// Must be the first field of its struct: the other fields take their values out of the matches.
 #[derive(Clone, Debug, Default)]
 pub struct GivenWords(pub(in crate::cli) Words);
 

@@ -18,22 +18,22 @@ use super::flags::Words;
 use crate::cli::LeasePlace;
 use crate::cli::options::{StockArg, stock_lease};
 
-/// Where the controllers of a hub tell how they behave.
+/// Where the controllers of a hub publish their settings.
 #[derive(Args, Clone, Debug)]
 pub struct SettingsArgs {
-    /// ConfigMap in which the controllers publish their settings (`serve` writes it); `none`: do not read one.
+    /// ConfigMap in which the controllers publish their settings (`serve` writes it); `none`: do not read it.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = PLACE, value_parser = stock_lease)]
     pub settings: StockArg,
 }
 
-/// Where they do unless told otherwise.
+/// The default ConfigMap.
 const PLACE: &str = "tidegate/tidegate-settings";
 /// The name, in the namespace of the Lease.
 const NAME: &str = "tidegate-settings";
 /// The namespace without a Lease.
 const NAMESPACE: &str = "tidegate";
 
-/// Returns where the controllers of this process tell how they behave: beside their Lease.
+/// Returns where the controllers of this process publish their settings: beside their Lease.
 pub(in crate::cli) fn place(elect: Option<&LeasePlace>) -> LeasePlace {
     LeasePlace {
         namespace: elect.map_or_else(|| NAMESPACE.to_owned(), |lease| lease.namespace.clone()),
@@ -41,11 +41,11 @@ pub(in crate::cli) fn place(elect: Option<&LeasePlace>) -> LeasePlace {
     }
 }
 
-/// What is no flag, but the version of the controllers.
+/// The entry that is not a flag: the version of the controllers.
 const VERSION: &str = "controllers-version";
 const MANAGER: &str = "tidegate-settings";
 
-/// What the controllers of a hub say of themselves.
+/// The settings that the controllers of a hub publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::cli) struct Published {
     /// Their version.
@@ -67,7 +67,7 @@ fn data(words: &Words) -> BTreeMap<String, String> {
     data
 }
 
-/// Reads what the controllers of a hub publish; nothing where there is no such ConfigMap, and why it cannot be read otherwise.
+/// Reads the settings that the controllers of a hub publish: `None` without the ConfigMap, an error if it cannot be read.
 pub(in crate::cli) async fn read(client: Client, place: &LeasePlace) -> Result<Option<Published>, String> {
     let LeasePlace { namespace, name } = place;
     let maps: Api<ConfigMap> = Api::namespaced(client, namespace);
@@ -78,7 +78,7 @@ pub(in crate::cli) async fn read(client: Client, place: &LeasePlace) -> Result<O
     }
 }
 
-/// Tells how the controllers of this process behave, whenever it becomes the one that writes; goes on until it is dropped.
+/// Publishes the settings of this process whenever it becomes the leader, until it is dropped.
 pub(in crate::cli) async fn publish(
     client: Client,
     place: LeasePlace,
@@ -93,13 +93,13 @@ pub(in crate::cli) async fn publish(
         match write(&client, &place, &data).await {
             Ok(true) => info!(
                 config_map = format!("{}/{}", place.namespace, place.name),
-                "the settings of the controllers are told on the hub"
+                "settings of the controllers published"
             ),
             Ok(false) => {}
             Err(error) => warn!(
                 config_map = format!("{}/{}", place.namespace, place.name),
                 error = &error as &dyn std::error::Error,
-                "the settings of the controllers cannot be told on the hub: tools that plan need flags"
+                "cannot publish the settings of the controllers; commands that plan need them as flags"
             ),
         }
         if leading.wait_for(|leads| !*leads).await.is_err() {
@@ -108,7 +108,7 @@ pub(in crate::cli) async fn publish(
     }
 }
 
-/// Publishes them now, whichever replica leads.
+/// Publishes them now, whether or not this replica leads.
 #[cfg(feature = "dev")]
 pub(in crate::cli) async fn publish_once(
     client: &Client,
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_read_back_with_the_version() {
+    fn what_is_reported_is_read_back_with_the_version() {
         let words = Words::from([
             ("compat".to_owned(), "ocm".to_owned()),
             ("removal-budget".to_owned(), "20,10%".to_owned()),

@@ -1,6 +1,6 @@
 //! What the page reads when its user asks: why a cluster is where it is, and what the hub remembers of a rollout.
 //!
-//! Decides as whom the hub is read: as the person who asks. What is said is what `tidegate why` and `tidegate rollout history` say.
+//! Reads the hub as the requesting user. The texts are those of `tidegate why` and `tidegate rollout history`.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -63,7 +63,7 @@ impl Reader {
     }
 }
 
-/// Says why a cluster is where it is, in words and as programs read it.
+/// Returns the cause of the state of a cluster, as text and as JSON.
 fn reasons(
     hub: &insight::offline::Hub,
     settings: Settings,

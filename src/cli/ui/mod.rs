@@ -1,6 +1,6 @@
 //! The web page, as `serve` and `dev` serve it.
 //!
-//! Joins the room that serves it with the hub that it shows.
+//! Joins the server of the page with the hub that it shows.
 
 mod asks;
 mod follow;
@@ -16,13 +16,14 @@ pub(super) use follow::{Hub, Watched, begin};
 /// The web page.
 #[derive(Args, Clone, Debug, Default)]
 pub struct UiArgs {
-    /// Address to serve a web page on that shows rollouts, for instance `127.0.0.1:8090`; not served when absent (`docs/web.md`).
+    /// Address of the web page that shows rollouts, for example `127.0.0.1:8090` (default: no web page; `docs/web.md`).
     ///
-    /// It only reads, and asks its user for a token of the hub: every user sees what the hub lets them see. With a gate it is
-    /// served with the gate's certificate; without one it has none, and the address must be a loopback one.
+    /// The page is read-only. Users sign in with a token of the hub and see what their permissions on the hub allow. With the
+    /// webhook, the page uses the webhook's certificate. Without it, the page is served without TLS, and the address must be a
+    /// loopback address.
     #[arg(long, value_name = "ADDRESS")]
     pub ui: Option<SocketAddr>,
-    /// Name by which browsers call the page, beside addresses and localhost. Repeatable.
+    /// Host name under which browsers reach the page, in addition to IP addresses and localhost. Repeatable.
     #[arg(long = "ui-host", value_name = "NAME", requires = "ui", value_parser = host)]
     pub ui_hosts: Vec<String>,
 }
@@ -35,12 +36,12 @@ fn host(text: &str) -> Result<String, String> {
 }
 
 impl UiArgs {
-    /// Returns what is wrong with the address of a page that is served without a certificate, if anything is.
+    /// Returns the error in the address of a page that is served without a certificate, if there is one.
     pub(in crate::cli) fn plain_elsewhere(&self) -> Option<String> {
         let address = self.ui.filter(|address| !address.ip().is_loopback())?;
         Some(format!(
-            "--ui {address} would take tokens without TLS, because no gate and no certificate is here; give a loopback address and \
-             reach it by `kubectl port-forward`"
+            "--ui {address} would accept tokens without TLS, because this process has no certificate; use a loopback address and \
+             `kubectl port-forward`"
         ))
     }
 }

@@ -1,7 +1,7 @@
 //! The crier: tells in an event that an object has begun, or ceased, to be at fault.
 //!
-//! Decides what a change of standing is: one that outlasts a turn, so that what is applied together is told together, and one
-//! that this audit has seen happen. What stood wrong before it began is told by reports; a new leader tells nothing again.
+//! Decides what a change of standing is: one that outlasts a turn, so that objects that are applied together are reported together, and one
+//! that this audit has observed. What was invalid before it started is only in the reports; a new leader repeats no events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ impl ComplianceEvents {
         }
     }
 
-    /// Notes that an object is gone.
+    /// Notes that an object was deleted.
     pub(super) fn remove(&mut self, key: &ObjectKey) {
         self.fresh.remove(key);
         self.ripe.remove(key);
@@ -50,7 +50,7 @@ impl ComplianceEvents {
         self.ripe.clear();
     }
 
-    /// Tells of those that stand otherwise now; one that has still to be judged waits.
+    /// Reports objects whose result has changed; an object that still has to be validated waits.
     pub(super) fn tell(&mut self, ledger: &Ledger, stale: &BTreeSet<ObjectKey>) {
         let Some(recorder) = self.recorder.clone() else {
             return;
@@ -74,7 +74,7 @@ impl ComplianceEvents {
                     );
                 }
                 (Bearing::AtFault, Bearing::Compliant) => {
-                    let note = "nothing is wrong with the object any more";
+                    let note = "the object has no findings any more";
                     cry(&recorder, ledger, &key, Grade::Normal, Reason::Compliant, note);
                 }
                 (Bearing::Compliant, Bearing::Compliant)

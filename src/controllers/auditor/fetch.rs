@@ -43,7 +43,7 @@ async fn one(client: &Client, key: ObjectKey) -> kube::Result<Option<Text>> {
     Ok(found.map(|raw| (key, raw.into_text())))
 }
 
-/// Returns a page of a kind, and how the next one is asked for if there is one.
+/// Returns a page of a kind, and the continue token of the next page, if there is one.
 pub(super) async fn page(
     client: &Client,
     kind: Kind,

@@ -1,4 +1,4 @@
-//! The desk: what has to be judged, and when.
+//! The audit loop: which objects have to be validated, and when.
 //!
 //! Decides that an object is judged when it has changed, when facts that it rests on have changed, when the rulebook has, and
 //! when an exception ends; and never otherwise. Works in turns, judges away from the threads that serve, and reads whole kinds
@@ -182,7 +182,7 @@ impl JudgeLoop {
         self.stale.extend(all.cloned());
         self.board.check_all(&self.ledger);
         self.ledger.begin();
-        info!(objects = self.ledger.keys().count(), "audit begins");
+        info!(objects = self.ledger.keys().count(), "audit started");
     }
 
     fn take_rulebook(&mut self) {
@@ -235,7 +235,7 @@ impl JudgeLoop {
                 _ => self.read_all(kind).await,
             };
             if let Err(error) = read {
-                warn!(kind = kind.address().kind, error = %root(&error), "cannot read what is to be audited");
+                warn!(kind = kind.address().kind, error = %root(&error), "cannot read the objects to audit");
                 self.lists_from = Instant::now() + self.options.pace.between_lists;
                 return;
             }
@@ -245,7 +245,7 @@ impl JudgeLoop {
     async fn read_some(&mut self, due: Vec<ObjectKey>) -> kube::Result<()> {
         let found = some(&self.client, due.clone()).await?;
         self.judge(found).await;
-        // What is gone will be told by its watch.
+        // The watch reports what was deleted.
         for key in due {
             self.stale.remove(&key);
         }

@@ -17,7 +17,7 @@ use crate::controllers::runtime::definition::{Absent, Definition};
 use audit::{CONTENT, MANAGED_BY, MANAGER, NAME, ReportKind};
 use store::Name;
 
-/// What is told of one kind of report.
+/// What the watch of one report kind returns.
 #[derive(Debug)]
 pub(super) enum News {
     /// It is not served.
@@ -26,7 +26,7 @@ pub(super) enum News {
     ReportState(ReportKind, Vec<(Name, ObservedReport)>),
     /// A report of ours was written, by whomever.
     Written(ReportKind, Name, ObservedReport),
-    /// A report of ours is gone.
+    /// One of our reports was deleted.
     Removed(ReportKind, Name),
 }
 
@@ -50,7 +50,7 @@ pub(super) async fn follow(client: Client, form: ReportKind, news: mpsc::Unbound
         if news.send(News::Absent(form)).is_err() {
             return;
         }
-        debug!(kind = form.kind(), "the hub does not serve this kind of report");
+        debug!(kind = form.kind(), "the hub does not serve this report kind");
         definition.is_worth_a_try(Some(Absent::NotServed)).await;
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn resource(form: ReportKind) -> ApiResource {
     }
 }
 
-/// Tells of our reports until the kind is not served any more.
+/// Sends changes of our reports until the kind is no longer served.
 async fn follow_reports(
     client: &Client,
     form: ReportKind,
@@ -85,7 +85,7 @@ async fn follow_reports(
             Err(error) => {
                 let words = root(&error).to_string();
                 if words != told {
-                    warn!(kind = form.kind(), error = words, "cannot follow reports");
+                    warn!(kind = form.kind(), error = words, "cannot watch reports");
                     told = words;
                 }
                 None
@@ -94,7 +94,7 @@ async fn follow_reports(
         if let Some(shown) = shown {
             if matches!(shown, News::ReportState(..)) {
                 definition.is_served();
-                info!(kind = form.kind(), "reports are written");
+                info!(kind = form.kind(), "writing reports");
             }
             if news.send(shown).is_err() {
                 return;
@@ -189,7 +189,7 @@ mod tests {
                     let line = bytes::Bytes::from(format!("{value}\n"));
                     drop(sender.send(Ok(Frame::data(line))));
                 } else if uri.path().ends_with("customresourcedefinitions") {
-                    // Says nothing for the rest of the test.
+                    // Sends nothing for the rest of the test.
                     std::mem::forget(sender);
                 } else {
                     hub.watchers.lock().expect("unpoisoned").push(sender);

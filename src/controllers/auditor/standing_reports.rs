@@ -2,7 +2,7 @@
 //!
 //! Decides what is written: a report that says something else than the one that stands there, and no other. One that another
 //! field manager has written to is read before it is believed. A namespace is reported a turn after it was judged, so that what
-//! comes together is told together; and never while some of its objects still have to be judged.
+//! comes together is reported together; and never while some of its objects still have to be judged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl ReportState {
         }
     }
 
-    /// Tells whether a revision is one that was known before. An older one is told late.
+    /// Returns whether a revision was known before. A watch may return an older one late.
     fn knows(&self, version: &str) -> bool {
         match (self.version.parse::<u64>(), version.parse::<u64>()) {
             (Ok(known), Ok(seen)) => seen <= known,
@@ -270,7 +270,7 @@ impl StandingReports {
                 };
             }
             Put::Conflict => {
-                debug!(kind = form.kind(), %namespace, "somebody else wrote the report");
+                debug!(kind = form.kind(), %namespace, "the report was changed by another client");
                 self.mark(&namespace);
             }
             Put::Failed(error) => {

@@ -1,6 +1,6 @@
 //! Starts the auditor and ends it.
 //!
-//! Decides nothing. The auditor must end before the tide does, while this replica still leads.
+//! Decides nothing. The auditor must end before the controllers do, while this replica still leads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ pub struct AuditOptions {
     pub reports: Reports,
     /// The recorder of events that an object has begun or ceased to be at fault; absent where no such events are written.
     pub events: Option<EventRecorder>,
-    /// Where the web page hears of findings; absent where no page is served.
+    /// Sender of findings to the web page; absent if no page is served.
     pub shows: Option<watch::Sender<Arc<Told>>>,
     /// How fast it goes.
     pub pace: AuditPace,
@@ -90,8 +90,8 @@ impl Auditor {
                 tasks.spawn(follow(client.clone(), form, sender.clone()));
             }
         }
-        let desk = JudgeLoop::new(client, options);
-        tasks.spawn(desk.run(sightings, news));
+        let audit_loop = JudgeLoop::new(client, options);
+        tasks.spawn(audit_loop.run(sightings, news));
         Self { tasks }
     }
 

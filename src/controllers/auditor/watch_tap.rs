@@ -1,7 +1,7 @@
 //! The tap: tells the audit which objects the watches show, beside the store that they feed.
 //!
-//! Decides which objects travel along: only so many at a time, because a watch never waits for the audit. Of the others only
-//! names are told, and the audit reads them again when it comes to them.
+//! Decides which objects are sent along: only a limited number at a time, because a watch never waits for the audit. Of the others only
+//! names are sent, and the audit reads the objects later.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,17 +12,17 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use audit::{AuditedObject, Digest, KINDS, is_going};
 use store::{Event, Kind, Name, ObjectKey};
 
-/// How much text may travel at the same time, in KiB.
-const ROOM: usize = 4 << 10;
+/// Maximum text in the channel, in KiB.
+const CAPACITY_KIB: usize = 4 << 10;
 
-/// The end at which the watches tell.
+/// The sender for the watches.
 #[derive(Clone, Debug)]
 pub struct WatchTap {
     sender: mpsc::UnboundedSender<Sighting>,
-    room: Arc<Semaphore>,
+    capacity: Arc<Semaphore>,
 }
 
-/// The end at which the audit hears.
+/// The receiver of the audit.
 #[derive(Debug)]
 pub struct Sightings(pub(super) mpsc::UnboundedReceiver<Sighting>);
 
@@ -31,7 +31,7 @@ pub struct Sightings(pub(super) mpsc::UnboundedReceiver<Sighting>);
 pub(super) enum Sighting {
     /// An object is there.
     Shown(Spotted),
-    /// An object is gone, or going.
+    /// An object was deleted, or is being deleted.
     Gone(ObjectKey),
     /// These are all objects of a kind; each was shown before.
     Listed(Kind, BTreeSet<ObjectKey>),
@@ -41,15 +41,15 @@ pub(super) enum Sighting {
 #[derive(Debug)]
 pub(super) struct Spotted {
     pub(super) seen: AuditedObject,
-    /// The object itself, if there was room.
+    /// The object itself, if there was capacity.
     pub(super) object: Option<Carried>,
 }
 
-/// An object that travels, as text, and the room that it takes.
+/// An object that is sent along, as text, with its permit.
 #[derive(Debug)]
 pub(super) struct Carried {
     text: Box<str>,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Carried {
@@ -59,15 +59,15 @@ impl Carried {
     }
 }
 
-/// Returns both ends.
+/// Returns sender and receiver.
 pub fn tap() -> (WatchTap, Sightings) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    let room = Arc::new(Semaphore::new(ROOM));
-    (WatchTap { sender, room }, Sightings(receiver))
+    let capacity = Arc::new(Semaphore::new(CAPACITY_KIB));
+    (WatchTap { sender, capacity }, Sightings(receiver))
 }
 
 impl WatchTap {
-    /// Tells of an event, if it is about a kind that is audited. Never waits.
+    /// Sends an event, if its kind is audited. Never waits.
     pub(in crate::controllers) fn see(&self, event: &Event) {
         let sighting = match event {
             Event::Applied { kind, object } | Event::Unreadable { kind, object, .. }
@@ -100,17 +100,20 @@ impl WatchTap {
         let carry = || {
             let text = object.to_string().into_boxed_str();
             let size = u32::try_from(text.len() / 1024 + 1).ok()?;
-            let room = Arc::clone(&self.room).try_acquire_many_owned(size).ok()?;
-            Some(Carried { text, _room: room })
+            let permit = Arc::clone(&self.capacity).try_acquire_many_owned(size).ok()?;
+            Some(Carried {
+                text,
+                _permit: permit,
+            })
         };
         Spotted {
             seen: seen(kind, object),
-            object: (self.room.available_permits() > 0).then(carry).flatten(),
+            object: (self.capacity.available_permits() > 0).then(carry).flatten(),
         }
     }
 }
 
-/// Returns what the audit has to know of an object.
+/// Returns the data of an object that the audit needs.
 pub(super) fn seen(kind: Kind, object: &Value) -> AuditedObject {
     AuditedObject {
         key: key(kind, object),
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn only_audited_kinds_are_told_and_what_goes_is_gone() {
+    fn only_audited_kinds_are_reported_and_what_is_deleted_is_removed() {
         let (tap, mut sightings) = tap();
         tap.see(&event(Kind::Work, &json!({"name": "w"})));
         tap.see(&event(Kind::AddOn, &json!({"name": "a"})));
@@ -163,9 +166,9 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_is_told_by_name_only_until_there_is_room_again() {
+    fn a_crowd_is_sent_by_name_only_until_there_is_capacity_again() {
         let (tap, mut sightings) = tap();
-        let objects = (0..ROOM + 10).map(|n| json!({"metadata": {"name": format!("a{n}")}}));
+        let objects = (0..CAPACITY_KIB + 10).map(|n| json!({"metadata": {"name": format!("a{n}")}}));
         for object in objects {
             tap.see(&Event::Applied {
                 kind: Kind::AddOn,
@@ -176,8 +179,11 @@ mod tests {
         while let Ok(Sighting::Shown(one)) = sightings.0.try_recv() {
             all.push(one);
         }
-        assert_eq!(all.iter().filter(|one| one.object.is_some()).count(), ROOM);
-        assert_eq!(all.len(), ROOM + 10);
+        assert_eq!(
+            all.iter().filter(|one| one.object.is_some()).count(),
+            CAPACITY_KIB
+        );
+        assert_eq!(all.len(), CAPACITY_KIB + 10);
         drop(all);
         tap.see(&event(Kind::AddOn, &json!({"name": "late"})));
         assert!(matches!(sightings.0.try_recv(), Ok(Sighting::Shown(one)) if one.object.is_some()));

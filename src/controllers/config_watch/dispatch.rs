@@ -21,7 +21,7 @@ struct Watched {
     task: AbortHandle,
 }
 
-/// Looks at everything that is asked for, until the sender of the watch lists has ended.
+/// Watches everything that is requested, until the sender of the watch lists has ended.
 pub(in crate::controllers) async fn look_out(
     client: Client,
     mut watch_lists: mpsc::UnboundedReceiver<ConfigWatchList>,
@@ -34,7 +34,7 @@ pub(in crate::controllers) async fn look_out(
         while tasks.try_join_next().is_some() {}
         for config in begin {
             let watched = types.entry(config.of.clone()).or_insert_with(|| {
-                debug!(of = %config.of, "watch begins");
+                debug!(of = %config.of, "watch started");
                 let (orders, receiver) = mpsc::unbounded_channel();
                 let watch = TypeWatch::new(
                     client.clone(),
@@ -65,7 +65,7 @@ fn leave(types: &mut BTreeMap<ConfigType, Watched>, config: ConfigRef) {
     };
     watched.references = watched.references.saturating_sub(1);
     if watched.references == 0 {
-        debug!(%of, "watch ends");
+        debug!(%of, "watch stopped");
         watched.task.abort();
         types.remove(&of);
     } else {

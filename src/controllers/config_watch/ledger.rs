@@ -68,11 +68,11 @@ struct Entry {
 pub(super) struct Ledger {
     entries: BTreeMap<ConfigRef, Entry>,
     due: BTreeSet<ConfigRef>,
-    /// Looks under way, and whether something has happened meanwhile.
+    /// Reads in progress, and whether something has changed meanwhile.
     busy: BTreeMap<ConfigRef, bool>,
     late: BTreeSet<(Instant, ConfigRef)>,
     forbidden: BTreeSet<ConfigRef>,
-    /// References that the list under way has not shown.
+    /// References that the list in progress has not shown.
     unlisted: BTreeSet<ConfigRef>,
 }
 
@@ -92,7 +92,7 @@ impl Ledger {
         self.late.retain(|(_, late)| late != config);
     }
 
-    /// Makes every reference due: what was known may be out of date, and looks under way are lost.
+    /// Makes every reference due: what was known may be out of date, and looks in progress are lost.
     pub(super) fn begin_again(&mut self) {
         let all = std::mem::take(self).entries.into_keys();
         all.for_each(|config| self.begin(config));
@@ -136,7 +136,7 @@ impl Ledger {
         }
     }
 
-    /// A watch has shown that an object is gone; it may be back already.
+    /// A watch has returned the deletion of an object; it may exist again already.
     pub(super) fn gone(&mut self, config: ConfigRef) {
         if self.entries.contains_key(&config) {
             self.look_again(config);
@@ -161,7 +161,7 @@ impl Ledger {
         self.late.first().map(|(at, _)| *at)
     }
 
-    /// Takes in what a look has shown; returns whether it is to be told: not when it failed, nor when the reference is gone.
+    /// Records the result of a read; returns whether it is to be reported: not if it failed, nor if the reference was removed.
     pub(super) fn looked(&mut self, config: &ConfigRef, look: Look, now: Instant) -> bool {
         let again = self.busy.remove(config).unwrap_or_default();
         let Some(entry) = self.entries.get_mut(config) else {
@@ -242,8 +242,8 @@ mod tests {
         let now = Instant::now();
         let mut ledger = ledger(&["a"], now);
         ledger.shown(config("a"), &stamp("1", 0));
-        ledger.shown(config("stranger"), &stamp("1", 0));
-        ledger.gone(config("stranger"));
+        ledger.shown(config("other"), &stamp("1", 0));
+        ledger.gone(config("other"));
         assert!(ledger.is_calm());
         ledger.shown(config("a"), &stamp("2", 0));
         assert_eq!(ledger.next(now), Some(config("a")));

@@ -1,4 +1,4 @@
-//! Looks at configurations of any kind: one watch for each type that a spec refers to, for as long as one does.
+//! Watches configurations of any kind: one watch for each type, as long as a spec refers to it.
 //!
 //! `dispatch` begins and ends watches, `served` finds out how a type is addressed, `ledger` knows what must be looked at
 //! next, `type_watch` watches and looks.

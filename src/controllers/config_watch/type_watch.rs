@@ -28,7 +28,7 @@ const LONGEST: Duration = Duration::from_secs(30);
 /// A watch that is refused is begun again after a pause that is shorter than this; one that is not refused says nothing.
 const QUIET: Duration = Duration::from_secs(70);
 
-/// What a watch is told about a reference.
+/// What a watch receives about a reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
     /// Look at it.
@@ -93,7 +93,7 @@ impl TypeWatch {
     /// Watches until the receiver of events, or the sender of orders, has ended.
     pub(super) async fn run(mut self) {
         let over = self.run_on().await;
-        debug!(of = %self.of, ?over, "watch is over");
+        debug!(of = %self.of, ?over, "watch ended");
     }
 
     async fn run_on(&mut self) -> Over {
@@ -102,7 +102,7 @@ impl TypeWatch {
             match self.discovery.read_served(&self.of).await {
                 Ok(Some(served)) => {
                     let watched = self.watch(&served).await;
-                    // A list that was refused is told before the pause.
+                    // A rejected list is reported before the pause.
                     let told = match watched {
                         Ok(()) => self.tell().await,
                         Err(over) => Err(over),
@@ -311,7 +311,7 @@ impl TypeWatch {
         }
     }
 
-    /// Tells a fault at once, and its end when everything has been looked at again.
+    /// Reports a fault at once, and its end when everything has been read again.
     async fn tell(&mut self) -> Result<(), Over> {
         let looks = self
             .ledger
@@ -324,7 +324,7 @@ impl TypeWatch {
             return Ok(());
         }
         match (fault, self.told) {
-            (Some(fault), _) => warn!(of = %self.of, ?fault, "configurations of this type cannot be read"),
+            (Some(fault), _) => warn!(of = %self.of, ?fault, "cannot read configurations of this type"),
             (None, TypeReport::Faulty(_)) => {
                 info!(of = %self.of, "configurations of this type can be read again");
             }
@@ -357,7 +357,7 @@ fn is_addressable(config: &ConfigRef) -> bool {
         .all(|text| text.chars().all(is_plain) && !matches!(&**text, "." | ".."))
 }
 
-/// Says what the hub said, but nothing that may quote what an object says.
+/// Returns the response of the hub, without text that may quote an object.
 fn in_short(error: &kube::Error) -> String {
     match error {
         kube::Error::Api(status) => format!("{}: {}", status.code, status.message),

@@ -23,7 +23,7 @@ use crate::telemetry::{Holder, LeaseOf, Metrics};
 /// How long the last write may take when the program ends.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Stands for election until the end is asked for, and leaves its Lease to the replica that waits, or free.
+/// Takes part in leader election until shutdown is requested, and then releases the Lease to the waiting replica, if there is one.
 pub(in crate::controllers) async fn campaign(
     client: Client,
     options: ElectionOptions,
@@ -109,7 +109,7 @@ impl Candidacy {
         self.candidate.leads_until().is_some()
     }
 
-    /// Tells whether this candidate leads now; returns until when it does.
+    /// Publishes whether this candidate leads now; returns until when it does.
     fn tell(&mut self, leading: &watch::Sender<bool>, term: &Term) -> Option<Instant> {
         let until = self
             .candidate
@@ -152,7 +152,7 @@ impl Candidacy {
         }
     }
 
-    /// Tells who leads; a leader that is no replica of Tidegate is warned of, because then nothing is written here.
+    /// Logs the leader; a leader that is not a replica of Tidegate is a warning, because then nothing is written here.
     fn tell_holder(&mut self, identity: &str) {
         if self.told.as_deref() == Some(identity) {
             return;
@@ -166,18 +166,18 @@ impl Candidacy {
         self.metrics.modes().held(LeaseOf::Election, who);
         let lease = &self.options.name;
         match who {
-            Holder::Tidegate => info!(%lease, holder = identity, "a replica of Tidegate leads"),
+            Holder::Tidegate => info!(%lease, holder = identity, "another replica of Tidegate is the leader"),
             Holder::Stock => {
                 warn!(%lease, holder = identity, "OCM's add-on manager has the Lease; this replica does not write");
             }
-            Holder::Other | Holder::Nobody | Holder::Unknown => {
+            Holder::Other | Holder::Vacant | Holder::Unknown => {
                 warn!(%lease, holder = identity, "another replica is the leader; this replica does not write");
             }
         }
     }
 
-    /// Says that this replica waits while another leads, and no longer once it leads itself. What fails here costs no more than a
-    /// moment without a leader later.
+    /// Records this replica as a candidate while another leads, and removes the record once it leads itself. A failure costs at
+    /// most a moment without a leader later.
     async fn wait_in_line(&mut self, sent: Instant) {
         let leads = self.candidate.leads_until().is_some();
         if leads && self.waiting.leads_until().is_none() || !leads && sent < self.again {
@@ -190,7 +190,7 @@ impl Candidacy {
             self.line_up(sent).await
         };
         if let Err(error) = done {
-            debug!(lease = %self.line, error = %root(&error), "cannot say that this replica waits");
+            debug!(lease = %self.line, error = %root(&error), "cannot record that this replica is a candidate");
         }
     }
 
@@ -218,7 +218,7 @@ impl Candidacy {
         if self.waiting.leads_until().is_some()
             && let Err(error) = self.leave_line().await
         {
-            debug!(lease = %self.line, error = %root(&error), "cannot say that this replica no longer waits");
+            debug!(lease = %self.line, error = %root(&error), "cannot record that this replica is no longer a candidate");
         }
         if let Err(error) = self.give_back().await {
             warn!(lease = %self.options.name, error = %root(&error), "cannot release the Lease");

@@ -218,7 +218,11 @@ mod tests {
         let Move::Write(renewed) = me.consider(Some(&lease("me", "2", 15, 5)), now, time()) else {
             panic!("the own lease is renewed")
         };
-        assert_eq!(renewed.lease_transitions, Some(5), "nobody else came in between");
+        assert_eq!(
+            renewed.lease_transitions,
+            Some(5),
+            "no other replica held it in between"
+        );
     }
 
     #[test]
@@ -249,14 +253,14 @@ mod tests {
             me.consider(Some(&lease("you", "9", 15, 1)), after(start, 3), time()),
             Move::Follow
         );
-        assert_eq!(me.leads_until(), None, "somebody else holds it");
+        assert_eq!(me.leads_until(), None, "another replica holds it");
         me.won(start);
         me.lost();
         assert_eq!(me.leads_until(), None);
     }
 
     #[test]
-    fn a_leader_leaves_a_free_lease_behind_and_nobody_elses() {
+    fn a_leader_releases_its_own_lease_and_no_other() {
         let mut me = candidate();
         let left = me
             .farewell(&lease("me", "1", 15, 2), None, time())
@@ -269,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_leaves_its_lease_to_whoever_waits() {
+    fn a_leader_releases_its_lease_to_the_waiting_replica() {
         let mut me = candidate();
         let left = me
             .farewell(&lease("me", "1", 15, 2), Some("next".to_owned()), time())

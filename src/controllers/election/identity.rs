@@ -24,7 +24,7 @@ pub fn identity(host: &str, life: &str) -> String {
 pub(in crate::controllers) fn holder(identity: &str) -> Holder {
     let ours = identity.strip_prefix(OURS).is_some_and(is_of_a_host);
     match identity {
-        "" => Holder::Nobody,
+        "" => Holder::Vacant,
         _ if ours => Holder::Tidegate,
         _ if is_of_a_host(identity) => Holder::Stock,
         _ => Holder::Other,
@@ -76,8 +76,8 @@ mod tests {
             // A host may have our name.
             (format!("tidegate_{life}"), Holder::Stock),
             (identity("tidegate", life), Holder::Tidegate),
-            (String::new(), Holder::Nobody),
-            ("somebody".to_owned(), Holder::Other),
+            (String::new(), Holder::Vacant),
+            ("someone-else".to_owned(), Holder::Other),
             ("tidegate_".to_owned(), Holder::Other),
             (format!("_{life}"), Holder::Other),
         ];

@@ -44,7 +44,7 @@ impl ObservedLease {
     fn holder(&mut self, lease: Option<&Lease>, now: Instant) -> Holder {
         let Some(spec) = lease.and_then(|lease| lease.spec.clone()) else {
             self.seen = None;
-            return Holder::Nobody;
+            return Holder::Vacant;
         };
         let who = holder(spec.holder_identity.as_deref().unwrap_or_default());
         let lasts = spec
@@ -57,7 +57,7 @@ impl ObservedLease {
         };
         let over = since + lasts;
         self.seen = Some((spec, since, over));
-        if now < over { who } else { Holder::Nobody }
+        if now < over { who } else { Holder::Vacant }
     }
 
     /// Returns when the Lease is over, if that is still to come.
@@ -67,7 +67,7 @@ impl ObservedLease {
     }
 }
 
-/// Watches the Lease until the end is asked for, and tells whether add-ons without a mark are another's.
+/// Watches the Lease until shutdown is requested, and publishes whether another manager owns add-ons without the annotation.
 pub(in crate::controllers) async fn watch_stock(
     client: Client,
     place: StockLease,
@@ -123,12 +123,12 @@ pub(in crate::controllers) async fn watch_stock(
 
 fn fence(who: Holder) -> Fence {
     match who {
-        Holder::Nobody => Fence::Open,
+        Holder::Vacant => Fence::Open,
         Holder::Tidegate | Holder::Stock | Holder::Other | Holder::Unknown => Fence::Closed,
     }
 }
 
-/// Where it is told who acts, and what was told last.
+/// Where the acting manager is published, and what was published last.
 struct Telling {
     told: watch::Sender<Fence>,
     metrics: Metrics,
@@ -136,7 +136,7 @@ struct Telling {
 }
 
 impl Telling {
-    /// Tells what has changed.
+    /// Publishes a change.
     fn tell(&mut self, who: Holder, lease: Option<&Lease>) {
         if self.last == Some(who) {
             return;
@@ -147,8 +147,8 @@ impl Telling {
             .and_then(|lease| lease.spec.as_ref()?.holder_identity.as_deref())
             .unwrap_or_default();
         match who {
-            Holder::Nobody => {
-                info!("nobody holds the lease of OCM's add-on manager; its add-ons are managed here");
+            Holder::Vacant => {
+                info!("OCM's add-on manager does not hold its Lease; Tidegate manages its add-ons");
             }
             Holder::Tidegate | Holder::Stock | Holder::Other => warn!(
                 holder,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_has_not_changed_for_its_duration_fences_nobody() {
+    fn a_lease_that_has_not_changed_for_its_duration_does_not_fence() {
         let (mut sight, start) = (ObservedLease::default(), Instant::now());
         let (first, second) = (
             lease(STOCK, "2030-01-01T00:00:00.000000Z"),
@@ -181,15 +181,15 @@ mod tests {
         );
         let mut at =
             |lease: Option<&Lease>, seconds| sight.holder(lease, start + Duration::from_secs(seconds));
-        assert_eq!(at(None, 0), Holder::Nobody);
+        assert_eq!(at(None, 0), Holder::Vacant);
         // Its own times are not believed, however old they are.
         assert_eq!(at(Some(&first), 1), Holder::Stock);
         assert_eq!(at(Some(&first), 137), Holder::Stock);
-        assert_eq!(at(Some(&first), 138), Holder::Nobody);
+        assert_eq!(at(Some(&first), 138), Holder::Vacant);
         assert_eq!(at(Some(&second), 139), Holder::Stock, "it is renewed");
         assert_eq!(
             at(Some(&lease("", "2030-01-01T00:00:27.000000Z")), 140),
-            Holder::Nobody
+            Holder::Vacant
         );
         assert_eq!(
             at(Some(&lease("x", "2030-01-01T00:00:28.000000Z")), 141),

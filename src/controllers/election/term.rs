@@ -34,7 +34,7 @@ impl Term {
             let (client, term) = (client.clone(), term.clone());
             async move {
                 if request.method() != Method::GET && term.is_over(Instant::now()) {
-                    return Err(BoxError::from("this replica does not lead any more"));
+                    return Err(BoxError::from("this replica is no longer the leader"));
                 }
                 let answer: Response<Body> = client.send(request).await?;
                 Ok(answer)
@@ -59,7 +59,7 @@ mod tests {
             let request = Request::builder().method(method).uri("/apis").body(Body::empty());
             client.send(request.expect("a request"))
         };
-        assert!(send(Method::POST).await.is_ok(), "nobody elects");
+        assert!(send(Method::POST).await.is_ok(), "there is no leader election");
         term.lasts_until(Instant::now() + Duration::from_secs(10));
         assert!(send(Method::PATCH).await.is_ok());
         tokio::time::advance(Duration::from_secs(10)).await;

@@ -102,7 +102,7 @@ impl CertificateKeeper {
         self.trouble.clone()
     }
 
-    /// Ends: a write under way is finished.
+    /// Ends: a write in progress is finished.
     pub async fn shutdown(self) {
         self.stop.cancel();
         if self.task.await.is_err() {
@@ -122,7 +122,7 @@ enum Seen {
 enum Trouble {
     #[error("cannot write {place}")]
     Write { place: String, source: kube::Error },
-    #[error("cannot make a certificate")]
+    #[error("cannot create a certificate")]
     Make(#[source] rcgen::Error),
 }
 
@@ -140,7 +140,7 @@ struct Renewal {
     leading: watch::Receiver<bool>,
     secret: Option<ObservedObject<Secret>>,
     targets: Vec<Target>,
-    /// Which bundle every API server is told, and since when.
+    /// Which CA bundle every API server uses, and since when.
     agreed: Option<(Vec<u8>, Instant)>,
     failures: u32,
     troubled: watch::Sender<Option<String>>,
@@ -274,7 +274,7 @@ impl Renewal {
                 Duration::ZERO
             }
         };
-        // A second that is not over yet would be asked for again at once.
+        // A second that is not over yet would be requested again at once.
         let pause = pause.min(FAR).min(again.unwrap_or(FAR));
         Ok(if pause.is_zero() {
             pause
@@ -356,7 +356,7 @@ impl Renewal {
         let agree = self
             .targets
             .iter()
-            .all(|target| matches!(told(target), Some(Trusting::These | Trusting::Nobody)));
+            .all(|target| matches!(told(target), Some(Trusting::These | Trusting::Nothing)));
         if !agree {
             self.agreed = None;
             return None;
@@ -414,23 +414,23 @@ impl Renewal {
                 because: Some(Flaw::Absent),
             } => info!(
                 %secret, revision,
-                "there was no certificate: one was made, and is shown as soon as the API server trusts it"
+                "created the first certificate; the webhook serves it as soon as the API server trusts it"
             ),
             Step::Prepare { because: Some(flaw) } => warn!(
                 %secret, revision, %flaw,
-                "nobody can trust the certificate; a new one was made, and is shown as soon as the API server trusts it"
+                "the certificate is not usable; created a new one, which the webhook serves as soon as the API server trusts it"
             ),
             Step::Prepare { because: None } => info!(
                 %secret, revision,
-                "the certificate is renewed: a new one was made, and is shown as soon as the API server trusts it"
+                "renewing the certificate: created a new one, which the webhook serves as soon as the API server trusts it"
             ),
-            Step::Promote => info!(%secret, revision, "the new certificate is shown from now on"),
-            Step::Tidy => info!(%secret, revision, "what is of no use any more was left out"),
+            Step::Promote => info!(%secret, revision, "serving the new certificate"),
+            Step::Tidy => info!(%secret, revision, "removed obsolete certificates from the Secret"),
             Step::Rest { .. } | Step::Wait { .. } => {}
         }
     }
 
-    /// Says once what is in the way; returns when to try again.
+    /// Logs a failure once; returns when to retry.
     fn complain(&mut self, trouble: &Trouble) -> Duration {
         let text = format!("{trouble}: {}", root(trouble));
         if self.is_troubled_by(Some(text.clone())) {

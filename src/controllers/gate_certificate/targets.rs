@@ -1,4 +1,4 @@
-//! The objects by which API servers know whom to trust: both webhook configurations, and definitions that convert here.
+//! The objects with CA bundles for API servers: both webhook configurations, and CRDs with conversion by this webhook.
 //!
 //! Decides which those are, and how soon one is written again that another field manager keeps writing.
 //! Never touches another field.
@@ -93,7 +93,7 @@ pub(super) fn all(client: &Client) -> Vec<Target> {
 }
 
 impl Target {
-    /// Watches it. What may be withheld, and is, is not asked for again.
+    /// Watches it. An optional target that is forbidden is not requested again.
     pub(super) fn observed(&self) -> BoxStream<'static, ObservedObject<DynamicObject>> {
         let seen = observed(self.api.clone(), self.name);
         if !self.is_optional {
@@ -159,9 +159,9 @@ impl Target {
     pub(super) fn trusting(&self, service: &str, bundle: &[u8]) -> Option<Trusting> {
         match self.sight.as_ref()? {
             ObservedObject::There(object) => Some(trusting(&json!(object), service, bundle)),
-            ObservedObject::Absent => Some(Trusting::Nobody),
+            ObservedObject::Absent => Some(Trusting::Nothing),
             ObservedObject::Unreadable { forbidden, .. } => {
-                (self.is_optional && *forbidden).then_some(Trusting::Nobody)
+                (self.is_optional && *forbidden).then_some(Trusting::Nothing)
             }
         }
     }
@@ -209,11 +209,7 @@ impl Target {
                 "another field manager writes caBundle; remove the field from its manifests"
             );
         } else {
-            info!(
-                kind = self.kind,
-                name = self.name,
-                "the API server is told whom to trust"
-            );
+            info!(kind = self.kind, name = self.name, "caBundle updated");
         }
         self.sight = Some(ObservedObject::There(Box::new(stored)));
         Ok(None)

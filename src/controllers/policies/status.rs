@@ -53,18 +53,18 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
                 "True",
                 Reason::InForce,
                 format!(
-                    "the policy is in force; the next release reads {OWN_GROUP}/{VERSION} alone: move it there"
+                    "the policy is active; the next release reads only {OWN_GROUP}/{VERSION}: migrate the policy"
                 ),
             ),
             report.generation,
         ),
         InForce::This => (
-            ("True", Reason::InForce, "the policy is in force".to_owned()),
+            ("True", Reason::InForce, "the policy is active".to_owned()),
             report.generation,
         ),
         InForce::Older(older) => {
             let which = older.map_or_else(String::new, |older| format!(" {older}"));
-            let words = format!("generation {generation} does not compile; generation{which} stays in force");
+            let words = format!("generation {generation} does not compile; generation{which} remains active");
             (("False", Reason::OlderInForce, words), older)
         }
         InForce::Successor => (
@@ -72,7 +72,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
                 "False",
                 Reason::Superseded,
                 format!(
-                    "the policy of this name in {OWN_GROUP}/{VERSION} is in force; this one can be deleted"
+                    "the policy of this name in {OWN_GROUP}/{VERSION} is active; this one can be deleted"
                 ),
             ),
             None,
@@ -82,7 +82,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
                 "False",
                 Reason::FormerInForce,
                 format!(
-                    "generation {generation} does not compile; the policy of this name in {GROUP} stays in force"
+                    "generation {generation} does not compile; the policy of this name in {GROUP} remains active"
                 ),
             ),
             None,
@@ -91,7 +91,7 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
             (
                 "False",
                 Reason::NotInForce,
-                "nothing is in force under this name".to_owned(),
+                "no policy of this name is active".to_owned(),
             ),
             None,
         ),
@@ -208,7 +208,7 @@ mod tests {
         let (set, good) = report("true", 1, &PolicySet::default());
         let first = wanted(&json!({}), &good, now).expect("a new status");
         assert_eq!(first["activeGeneration"], 1);
-        assert_eq!(first["actions"], "Deny", "the default is told");
+        assert_eq!(first["actions"], "Deny", "the default is reported");
         let both = wanted(
             &json!({"spec": {"validationActions": ["Warn", "Audit"]}}),
             &good,

@@ -33,7 +33,7 @@ pub struct PolicyDocuments {
     pub objects: Vec<Value>,
 }
 
-/// Where it is told what became of policies.
+/// Where the results of loading policies are reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PolicyTells {
     /// In the log, and in the status of each policy of the hub.
@@ -109,7 +109,7 @@ struct GroupWatch {
     absent: Option<Absent>,
     /// Policies by name.
     known: BTreeMap<String, Value>,
-    /// The list that is under way.
+    /// The list that is in progress.
     listing: BTreeMap<String, Value>,
     listed: bool,
     /// Whether the hub has refused to show its policies, and nothing else since.
@@ -197,7 +197,7 @@ impl Follower {
             Ok(()) => {}
             // Another client was faster: another replica, which says the same, or a user, whose change the watch will show.
             Err(kube::Error::Api(answer)) if answer.code == 409 => {
-                debug!(policy = report.name, "status is not ours to write");
+                debug!(policy = report.name, "another manager writes the status");
             }
             Err(error) => {
                 warn!(policy = report.name, error = %root(&error), "cannot write the status of a policy");
@@ -270,7 +270,10 @@ impl GroupWatch {
                 self.known = new;
                 self.listed = true;
                 if std::mem::take(&mut self.is_withheld) {
-                    info!(policies = self.known.len(), "the hub shows its policies again");
+                    info!(
+                        policies = self.known.len(),
+                        "policies on the hub are available again"
+                    );
                 }
                 !same
             }
@@ -296,7 +299,7 @@ impl GroupWatch {
             Some(404) if self.api_group == GROUP && !self.known.is_empty() => {
                 info!(
                     group = GROUP,
-                    "the hub has dropped the former definition of policies, and those in it"
+                    "the CRD of policies in the deprecated API group was deleted, with its policies"
                 );
                 self.known.clear();
                 return true;

@@ -3,7 +3,7 @@
 //! Decides when absences must be looked into: after every list, what a list no longer shows and what other objects stand for; and
 //! before instances are taken away, the objects that are the reason. Nothing is planned until they were looked for once. An object
 //! that cannot be read is read again with growing pauses, and only what depends on it is held (`snapshot`). A list that has left
-//! something out is asked for again, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks
+//! something out is listed again, with growing pauses; doubts about a kind that the hub has taken away are given up. Never looks
 //! by itself (`read_again`), and never decides who goes.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,17 +88,17 @@ pub(super) struct Absences {
     reads: JoinSet<Read>,
     /// What could not be read, with when it is tried again.
     unreadable: BTreeMap<ObjectKey, Unreadable>,
-    /// How often that has changed since it was asked for.
+    /// How often that has changed since it was last read.
     news: usize,
     /// Since when what could not be read is being read again.
     retrying: Option<Instant>,
     relists: BTreeMap<Kind, Arc<Notify>>,
-    /// Kinds whose list has left something out, until they are listed again; whether that was asked for.
+    /// Kinds whose list has left something out, until they are listed again; whether a new list was requested.
     lied: BTreeMap<Kind, bool>,
     /// Kinds that the hub has shown and shows no longer, and since when.
     hidden: BTreeMap<Kind, Instant>,
     pauses: BTreeMap<Kind, Retry>,
-    /// When kinds are listed again of which objects were left out for which there is room now.
+    /// When kinds are listed again whose skipped objects fit into memory now.
     fitting: BTreeMap<Kind, Instant>,
     /// When decisions are listed again, because placements have more clusters than their decisions name.
     undecided: Option<Retry>,
@@ -183,7 +183,7 @@ impl Absences {
         self.news += usize::from(is_news);
     }
 
-    /// Takes in of which kinds objects are left out for which there is room now: these are listed again, but not again and again.
+    /// Records the kinds whose skipped objects fit into memory now: these are listed again, but not repeatedly.
     pub(super) fn may_fit(&mut self, kinds: &BTreeSet<Kind>, now: Instant) {
         self.fitting.retain(|kind, _| kinds.contains(kind));
         for kind in kinds {
@@ -197,7 +197,7 @@ impl Absences {
         self.news += before - self.unreadable.len();
     }
 
-    /// Returns the objects that cannot be read, with what the hub answers, if that has changed since it was asked for.
+    /// Returns the objects that cannot be read, with the response of the hub, if that has changed since it was last taken.
     pub(super) fn take_unreadable(&mut self) -> Option<BTreeMap<ObjectKey, Name>> {
         let all = self.unreadable.iter();
         (std::mem::take(&mut self.news) > 0)
@@ -263,7 +263,7 @@ impl Absences {
             .min()
     }
 
-    /// Looks for what is absent, and asks for new lists, where that is due.
+    /// Reads absent objects, and requests new lists, if they are due.
     pub(super) fn pursue(&mut self, store: &Store, now: Instant) {
         self.give_up(now);
         self.relist(store, now);
@@ -444,7 +444,7 @@ impl Absences {
         if open.is_empty() || !self.confirming.insert(owner.clone()) {
             return reasons.is_some();
         }
-        info!(%owner, reasons = open.len(), "instances would go; reading the reasons again");
+        info!(%owner, reasons = open.len(), "add-on instances would be removed; checking the reasons again");
         let (client, owner) = (self.client.clone(), owner.clone());
         let look = self.looks.begin(open);
         self.reads.spawn(async move {

@@ -1,7 +1,7 @@
-//! Absences as the loop asks about them: lists that end while a look is under way, looks that are late, and kinds that the hub
+//! Absences as the loop asks about them: lists that end while a look is in progress, looks that are late, and kinds that the hub
 //! takes away.
 //!
-//! Says nothing about what is planned meanwhile.
+//! Does not cover what is planned meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
@@ -32,7 +32,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 #[derive(Default)]
 struct Hub {
     there: BTreeSet<ObjectKey>,
-    /// Whether it knows no kind at all.
+    /// Whether it serves no kind at all.
     serves_nothing: bool,
     asked: Mutex<usize>,
 }
@@ -184,7 +184,7 @@ async fn a_list_that_has_left_out_many_hides_no_absence_of_another_kind() {
     assert!(take_in(&mut absences, &mut store, now).await);
     let left: Vec<&ObjectKey> = away.iter().filter(|key| store.meta(key).is_some()).collect();
     assert!(left.is_empty(), "known indefinitely: {left:?}");
-    assert_eq!(hub.asked(), 20 + away.len(), "of the many some are asked for");
+    assert_eq!(hub.asked(), 20 + away.len(), "some of the many are read");
     assert!(absences.are_open(), "the many are listed again");
     let told = absences.list_ended(&store, Kind::DeploymentConfig, there.iter().cloned().collect());
     assert_eq!(told.len(), 1, "the list is right");
@@ -215,7 +215,7 @@ async fn what_could_not_be_read_is_looked_for_again_with_what_came_meanwhile() {
         told.into_keys().collect::<BTreeSet<_>>(),
         BTreeSet::from([one.clone(), other.clone()])
     );
-    assert!(absences.take_unreadable().is_none(), "it is told once");
+    assert!(absences.take_unreadable().is_none(), "it is reported once");
     let again = absences.next().expect("it is tried again");
     absences.pursue(&store, again);
     assert!(!absences.are_open());
@@ -795,9 +795,9 @@ async fn an_object_that_cannot_be_read_at_the_start_is_not_taken_for_absent() {
     }
 }
 
-/// An object for which there is no room is there: what depends on it is held until there is room, and then it is listed again.
+/// An object exists that does not fit into memory: what depends on it is blocked until it fits, and then it is listed again.
 #[tokio::test(start_paused = true)]
-async fn an_object_for_which_there_is_no_room_holds_what_depends_on_it_until_there_is() {
+async fn an_object_that_does_not_fit_into_memory_blocks_dependents_until_it_fits() {
     let metrics = Metrics::default();
     let mut driver = driver_with(Fault::Broken.client(), metrics.clone());
     let again = Arc::new(tokio::sync::Notify::new());

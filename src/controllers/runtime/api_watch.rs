@@ -118,7 +118,7 @@ impl PagedWatch {
             {
                 (self.page, self.events) = (page, None);
                 let kind = &self.resource.kind;
-                debug!(kind, page, "a page was too large; listing in smaller ones");
+                debug!(kind, page, "a page was too large; listing with smaller pages");
                 continue;
             }
             if matches!(next, Ok(Event::InitDone)) {

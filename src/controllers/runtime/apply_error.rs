@@ -19,19 +19,19 @@ pub(super) const STUBBORN: Duration = Duration::from_secs(1);
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ApplyError {
     /// Another client wrote first (409).
-    #[error("another revision of {object} is on the hub")]
+    #[error("{object} was changed on the hub (conflict)")]
     Conflict {
         /// The object.
         object: ObjectKey,
     },
     /// An object that no watch shows stands where one should be created.
-    #[error("{object} is on the hub, but no watch shows it; does it lack the label of its add-on?")]
+    #[error("{object} exists on the hub, but the watch does not return it; check the label of its add-on")]
     Hidden {
         /// The object.
         object: ObjectKey,
     },
     /// The write was accepted and changed nothing: the hub keeps the object in another form than we planned it.
-    #[error("writing {object} changes nothing, although it differs from what is planned")]
+    #[error("writing {object} changes nothing, although it differs from the plan")]
     NoChange {
         /// The object.
         object: ObjectKey,
@@ -98,7 +98,7 @@ impl ApplyError {
         matches!(self, Self::Sign { .. }) || self.answer().is_some_and(|status| status.code != 404)
     }
 
-    /// Tells of the failure; one that a fresh plan may fix at once is no news.
+    /// Logs the failure; one that a fresh plan may fix at once is logged at a lower level.
     pub(super) fn tell(&self, owner: &Owner, pause: Duration) {
         match self {
             Self::Conflict { object } | Self::Hidden { object } if pause < STUBBORN => {
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_of_the_hub_is_told_in_its_own_words() {
+    fn an_answer_of_the_hub_is_reported_in_its_own_words() {
         let status = kube::core::Status::failure("namespaces \"x\" not found", "NotFound");
         let error = kube::Error::Api(Box::new(status));
         assert_eq!(root(&error).to_string(), "namespaces \"x\" not found: NotFound");

@@ -4,7 +4,7 @@
 //! with; in between, the monotonic clock counts. When the wall clock jumps, the time is not known until the hub has been heard
 //! again; when the hub's answers contradict each other, until they have agreed for a minute. Nothing is planned meanwhile, so
 //! that no soak and no deadline ends by a jump. A hub has several servers, whose clocks may be half a minute apart. A doubt that
-//! lasts is told in the conditions of the add-ons, once in the log, and in metrics. Never sets a clock.
+//! lasts is reported in the conditions of the add-ons, once in the log, and in metrics. Never sets a clock.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -248,7 +248,7 @@ impl Clock {
         *self.trust.borrow()
     }
 
-    /// Returns where it is told whether it is known what time it is.
+    /// Returns the receiver of whether the clock is consistent.
     pub(in crate::controllers) fn told(&self) -> watch::Receiver<Trust> {
         self.trust.subscribe()
     }
@@ -294,7 +294,7 @@ impl Clock {
         if before != Trust::Known && trust == Trust::Known {
             info!(
                 ahead_seconds = skew.as_secs(),
-                "it is known again what time it is; the clock of this machine is so far ahead of it, or behind where that is less than nothing"
+                "the local clock agrees with the clock of the API server again; reconciliation continues"
             );
         }
     }
@@ -360,14 +360,14 @@ mod tests {
             let begun = Instant::now()
                 .checked_sub(LOST)
                 .expect("this machine has run for longer");
-            clock.reckoning.lock().expect("nobody panics").doubt = Some(Duration::ZERO);
-            clock.reckoning.lock().expect("nobody panics").heard = true;
+            clock.reckoning.lock().expect("no thread panics").doubt = Some(Duration::ZERO);
+            clock.reckoning.lock().expect("no thread panics").heard = true;
             Self { begun, ..clock }
         }
 
         /// Ends the doubt.
         pub(in crate::controllers) fn find(&self) {
-            self.reckoning.lock().expect("nobody panics").doubt = None;
+            self.reckoning.lock().expect("no thread panics").doubt = None;
         }
     }
 
@@ -387,9 +387,9 @@ mod tests {
         reckoning.now(Duration::from_secs(elapsed)).as_second() - time(0).as_second()
     }
 
-    /// The controllers ask at every turn, and take another turn when they are told.
+    /// The controllers ask at every turn, and take another turn when they are notified.
     #[test]
-    fn asking_tells_nobody_what_was_known_already() {
+    fn reading_notifies_no_one_of_known_facts() {
         let clock = Clock::new(None, Metrics::default());
         clock.ask(|_, _| None);
         let mut told = clock.told();
@@ -400,7 +400,7 @@ mod tests {
         let mut told = lost.told();
         told.mark_unchanged();
         lost.ask(|_, _| None);
-        assert_eq!(told.has_changed().ok(), Some(true), "news is told");
+        assert_eq!(told.has_changed().ok(), Some(true), "a change is reported");
     }
 
     #[test]
@@ -434,7 +434,11 @@ mod tests {
             assert_eq!(jump, Some(Jump::Own(SignedDuration::from_secs(by))));
             assert_eq!(now(&clock, 10), 10);
             assert!(clock.doubt.is_some());
-            assert_eq!(clock.tick(reading(11 + by, 11)), None, "one jump is told once");
+            assert_eq!(
+                clock.tick(reading(11 + by, 11)),
+                None,
+                "one jump is reported once"
+            );
             assert_eq!(clock.hear(time(12), reading(12 + by, 12)), None);
             assert_eq!((now(&clock, 12), clock.doubt), (12, None));
         }
@@ -506,7 +510,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_that_are_far_apart_hold_everything_and_are_told_once() {
+    fn servers_that_are_far_apart_hold_everything_and_are_reported_once() {
         let by_turns = |answer: u64| if answer.is_multiple_of(2) { 0_i64 } else { 600 };
         // Three of four answers come from one of them, and now and then half a minute of answers from one.
         let unevenly = |answer: u64| if answer.is_multiple_of(4) { 600_i64 } else { 0 };

@@ -16,7 +16,7 @@ use tracing::debug;
 use super::api_watch::{api_code, list_code, observe_object};
 use super::apply_error::root;
 
-/// Pauses after a definition has come, before the kind is asked for: a server needs a moment from a definition to a kind.
+/// Pauses between the creation of a CRD and the first list of its kind: a server needs a moment to serve it.
 const TRIES: [Duration; 4] = [
     Duration::from_millis(200),
     Duration::from_millis(800),
@@ -26,7 +26,7 @@ const TRIES: [Duration; 4] = [
 /// First and longest pause where there is nothing to watch.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_mins(1);
-/// How long a definition that may be watched is waited for before the kind is asked for all the same.
+/// How long to wait for a CRD that may be watched before the kind is listed anyway.
 const AT_LEAST: Duration = Duration::from_mins(10);
 
 type Definitions = BoxStream<'static, watcher::Result<Option<PartialObjectMeta<CustomResourceDefinition>>>>;
@@ -57,7 +57,7 @@ pub(in crate::controllers) struct Definition {
     /// `metadata.name`; absent for kinds that are part of Kubernetes.
     name: Option<String>,
     watch: Option<Definitions>,
-    /// How often the kind was asked for since its definition has changed.
+    /// How often the kind was listed since its CRD has changed.
     tries: usize,
     /// Whether a definition was seen since the kind was last served.
     is_there: bool,
@@ -133,11 +133,13 @@ async fn next_change(watch: &mut Definitions) -> DefinitionSight {
             Some(Ok(Some(_))) => return DefinitionSight::Changed,
             Some(Ok(None)) => {}
             Some(Err(watcher::Error::InitialListFailed(error))) => {
-                debug!(error = %root(&error), "definitions cannot be watched");
+                debug!(error = %root(&error), "cannot watch CustomResourceDefinitions");
                 return DefinitionSight::Nothing;
             }
             Some(Err(error)) if api_code(&error) == Some(403) => return DefinitionSight::Nothing,
-            Some(Err(error)) => debug!(error = %root(&error), "watch of a definition interrupted"),
+            Some(Err(error)) => {
+                debug!(error = %root(&error), "watch of a CustomResourceDefinition interrupted");
+            }
             None => return DefinitionSight::Nothing,
         }
     }

@@ -1,6 +1,6 @@
 //! What the loop does about what is in doubt: reasons that cannot be read, and a time that is not known.
 //!
-//! Decides when owners are planned again because of it, and that it is told where people look: in conditions and metrics, and
+//! Decides when owners are planned again because of it, and that users see it: in conditions and metrics, and
 //! once in the log. Never decides what is in doubt (`absence`, `clock`), and never what is held (`plan::install`).
 
 use std::collections::BTreeSet;
@@ -48,7 +48,7 @@ impl Reconciler {
             self.believe(event, now);
         }
         if let Some(error) = seen.unread.first() {
-            warn!(%owner, error = %root(error), "cannot read what was written");
+            warn!(%owner, error = %root(error), "cannot read the written objects");
             self.waiting.insert(owner.clone(), now);
             self.queue.retry(owner, now + self.patience);
             return;

@@ -33,7 +33,7 @@ impl Default for EventBudget {
     }
 }
 
-/// Whom is told about.
+/// The object of the event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::controllers) struct InvolvedObject {
     /// Whose plan told it.
@@ -105,7 +105,7 @@ impl EventCorrelator {
         }
     }
 
-    /// Says what becomes of an event: written, or counted for the summary.
+    /// Decides whether an event is written, or counted for the summary.
     pub(in crate::controllers) fn admit(
         &mut self,
         subject: &InvolvedObject,
@@ -150,7 +150,7 @@ impl EventCorrelator {
         self.left_out.values().map(|left_out| left_out.due).min()
     }
 
-    /// Takes the summaries that are due, and forgets add-ons that were silent for long.
+    /// Takes the summaries that are due, and removes add-ons without events for a long time.
     pub(in crate::controllers) fn take_summaries(&mut self, now: Instant) -> Vec<Summary> {
         let budget = self.budget;
         self.purses
@@ -192,7 +192,7 @@ fn note(reasons: &BTreeMap<Reason, u64>) -> String {
         .map(|(reason, count)| format!("{reason} {count}"))
         .collect();
     format!(
-        "{total} more events were not written one by one: {}; the conditions of the ManagedClusterAddOns tell all",
+        "{total} more events were not written one by one: {}; see the conditions of the ManagedClusterAddOns",
         each.join(", ")
     )
 }
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(
             summary.note,
             "19997 more events were not written one by one: InstallSucceed 10000, Installing 9997; \
-             the conditions of the ManagedClusterAddOns tell all"
+             see the conditions of the ManagedClusterAddOns"
         );
         assert_eq!(
             (correlator.due(), correlator.take_summaries(due)),

@@ -74,7 +74,7 @@ impl EventRecorder {
         Self { correlator, sender }
     }
 
-    /// Tells of a change of state; `object` is what was written to, with its uid.
+    /// Records a change of state; `object` is the written object, with its uid.
     pub(in crate::controllers) fn note(
         &self,
         subject: &InvolvedObject,
@@ -97,7 +97,7 @@ impl EventRecorder {
         });
     }
 
-    /// Tells that an instance was deleted, and why.
+    /// Records that an instance was deleted, and why.
     pub(in crate::controllers) fn removed(
         &self,
         subject: &InvolvedObject,
@@ -112,7 +112,7 @@ impl EventRecorder {
         });
     }
 
-    /// Tells that a stored object has begun, or ceased, to be at fault; out of the same purse as what happens on clusters.
+    /// Records that a stored object became invalid, or valid again; uses the same budget as events of clusters.
     pub(in crate::controllers) fn judged(
         &self,
         subject: &InvolvedObject,
@@ -128,7 +128,7 @@ impl EventRecorder {
         });
     }
 
-    /// Tells that a webhook configuration (kind, name, uid if it is there) is not as it should be, or is again.
+    /// Records that a webhook configuration (kind, name, uid if it exists) is not as expected, or is as expected again.
     pub(in crate::controllers) fn of_webhooks(
         &self,
         kind: &str,
@@ -239,7 +239,7 @@ impl EventWriter {
 
     async fn publish(&mut self, telling: &Telling) {
         let mut outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
-        // Hubs forget events after a while; what cannot count up is told again.
+        // Hubs delete events after a while; an event whose count cannot be increased is written again.
         if matches!(&outcome, Ok(Err(kube::Error::Api(status))) if status.code == 404) {
             outcome = tokio::time::timeout(PATIENCE, self.record(telling)).await;
         }
@@ -252,9 +252,9 @@ impl EventWriter {
         let now = Instant::now();
         if self.complained.is_none_or(|last| last + COMPLAINT <= now) {
             self.complained = Some(now);
-            warn!(failed = self.failed, cause, "events cannot be written");
+            warn!(failed = self.failed, cause, "cannot write events");
         } else {
-            debug!(failed = self.failed, cause, "events cannot be written");
+            debug!(failed = self.failed, cause, "cannot write events");
         }
     }
 }
@@ -361,7 +361,7 @@ mod tests {
         hub.shutdown().await;
     }
 
-    /// A series keeps the note of its first event: its reader would be told of a version that is no longer asked for.
+    /// A series keeps the note of its first event: it would show its reader a version that is no longer requested.
     #[tokio::test]
     async fn another_text_is_another_event_so_that_the_present_one_is_seen() {
         let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn telling_never_waits_for_a_hub_that_is_gone() {
+    async fn telling_never_waits_for_a_hub_that_is_unavailable() {
         let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
         let client = hub.client();
         hub.shutdown().await;

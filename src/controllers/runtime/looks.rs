@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::read_again::Found;
 use store::{Event, Kind, ObjectKey, Store};
 
-/// A look under way.
+/// A look in progress.
 #[derive(Debug)]
 pub(super) struct Look {
     number: u64,
@@ -33,7 +33,7 @@ struct Reading {
     outrun: u64,
 }
 
-/// All looks under way. Of objects that no look reads nothing is kept.
+/// All looks in progress. Of objects that no look reads nothing is kept.
 #[derive(Debug, Default)]
 pub(super) struct Looks {
     begun: u64,
@@ -120,7 +120,7 @@ impl Looks {
     }
 
     /// Returns which object an answer is about, if a watch has spoken of it since the look began, and the two are at odds:
-    /// whether it is there, or which one of its name. Which of two states of one object is younger is told by their revisions.
+    /// whether it is there, or which one of its name. Their revisions show which of two states of one object is newer.
     fn contradicted(&self, look: u64, event: &Event, store: &Store) -> Option<ObjectKey> {
         let (Event::Applied { kind, object }
         | Event::Unreadable { kind, object, .. }

@@ -1,6 +1,6 @@
 //! What every controller runs on: watches in, a queue of owners, their plans out to the hub.
 //!
-//! A table of contents. Knows owners and actions, and no add-on: a controller is a folder beside this one.
+//! Modules only. They handle owners and actions; each controller is a folder beside this one.
 
 pub(super) mod absence;
 pub(super) mod api_watch;

@@ -80,7 +80,7 @@ impl Queue {
         }
     }
 
-    /// Tells how many are due, and for how long. None counts as due with `Waits::Rest`.
+    /// Reports how many are due, and for how long. None counts as due with `Waits::Rest`.
     pub(super) fn tell(&self, waits: Waits, now: Instant) {
         let is_due = |at: &&Instant| waits == Waits::Count && **at <= now;
         let due = self.due.values().filter(is_due);

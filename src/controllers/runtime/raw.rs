@@ -197,7 +197,7 @@ fn whole(text: &RawValue, most: usize) -> Result<Value, Value> {
     read.map_err(|error| {
         let [a, b, c, d, ..]: [u8; 32] = Sha256::digest(text.get()).into();
         let digest = u32::from_be_bytes([a, b, c, d]);
-        format!("it cannot be read: {error} ({digest:08x})").into()
+        format!("it cannot be decoded: {error} ({digest:08x})").into()
     })
 }
 

@@ -42,7 +42,7 @@ impl Unread {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Cause {
     /// The hub refuses, or the way to it is broken.
-    #[error("the hub does not show it")]
+    #[error("the hub does not return it")]
     Answer(#[source] Box<kube::Error>),
     /// The hub says nothing.
     #[error("no answer within {} s", .0.as_secs())]
@@ -118,7 +118,7 @@ async fn look(client: &Client, object: &ObjectKey) -> Result<Event, kube::Error>
 }
 
 /// Whether a hub says that it has no such object. One that does not serve the kind, or an intermediary that has no such page,
-/// answers 404 as well, and knows nothing of the object.
+/// answers 404 as well, and does not know the object.
 fn is_about(status: &Status, name: &str) -> bool {
     let named = status.details.as_ref().map(|details| details.name.as_str());
     status.code == 404 && status.reason == "NotFound" && named == Some(name)
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_answer_about_the_object_says_that_it_is_gone() {
+    fn only_an_answer_about_the_object_says_that_it_is_deleted() {
         for (body, expected) in [
             (
                 json!({"code": 404, "reason": "NotFound", "details": {"name": "c1", "kind": "managedclusters"}}),

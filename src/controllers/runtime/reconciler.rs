@@ -44,10 +44,10 @@ const BATCH: usize = 1024;
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// How long a plan that is not written, only shown, is left alone at least.
 const UNWRITTEN: Duration = Duration::from_secs(5);
-/// How long writes under way may take when the tide is shut down.
+/// How long writes in progress may take at shutdown.
 const FAREWELL: Duration = Duration::from_secs(5);
 
-/// Where the loop tells what it knows.
+/// Where the loop publishes its state.
 #[derive(Debug)]
 pub(in crate::controllers) struct Outlets {
     pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
@@ -173,7 +173,7 @@ impl Reconciler {
         self.writer.recorder.clone()
     }
 
-    /// Runs until the end is asked for, or until no watch is left.
+    /// Runs until shutdown is requested, or until no watch is left.
     pub(in crate::controllers) async fn run(mut self, mut events: mpsc::Receiver<Event>) {
         let stop = self.writer.stop.clone();
         let mut trust = self.clock.told();
@@ -224,7 +224,7 @@ impl Reconciler {
     }
 
     /// A replica that does not lead keeps what is due, and can go on from there at once. A plan made without knowing the time, or
-    /// whether what no list shows is gone, would end what has only begun. What does not end by itself is told by plans that say
+    /// whether what no list shows was deleted, would end what has only begun. What does not end by itself is in plans that say
     /// nothing else.
     fn may_plan(&self) -> bool {
         self.is_synced()
@@ -325,7 +325,7 @@ impl Reconciler {
             .send_if_modified(|synced| complete && !std::mem::replace(synced, complete));
         if is_news {
             let (addons, malformed) = (self.store.addons().count(), self.store.faults().len());
-            info!(addons, malformed, "the whole fleet has been read");
+            info!(addons, malformed, "initial lists complete");
         }
     }
 
@@ -364,7 +364,7 @@ impl Reconciler {
         }
     }
 
-    /// A cache that has not seen our own last writes would plan them again, and start more than may be under way.
+    /// A cache that has not seen our own last writes would plan them again, and start more than may be in progress.
     fn held(&mut self, owner: &Owner, now: Instant) -> Held {
         let doubtful = self.doubtful.remove(owner).unwrap_or_default();
         if !doubtful.is_empty() {
@@ -414,7 +414,7 @@ impl Reconciler {
         self.withhold(owner, &mut plan, now);
         if let Some(at) = plan.recheck_at {
             let pause = Duration::try_from(at.duration_since(time)).unwrap_or_default();
-            // Where nothing is written, what a plan waits for never comes; it is not asked for again and again.
+            // Where nothing is written, what a plan waits for never comes; it is not planned repeatedly.
             let least = if self.options.part == Part::Observes {
                 UNWRITTEN
             } else {
@@ -598,7 +598,7 @@ mod tests {
         instances
             .delete("hello", &DeleteParams::default())
             .await
-            .expect("somebody deletes it");
+            .expect("a user deletes it");
         tokio::time::timeout(patience, appears(&instances))
             .await
             .expect("it is created again");
@@ -617,7 +617,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn time_that_is_lost_is_told_and_nothing_else_is_planned() {
+    async fn time_that_is_lost_is_reported_and_nothing_else_is_planned() {
         let (hub, addon) = started().await;
         let (mut driver, mut events, _sender) = driver(&hub, &addon, addons()).await;
         while let Ok(event) = events.try_recv() {

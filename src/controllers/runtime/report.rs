@@ -16,11 +16,11 @@ pub(super) fn pending(metrics: &Metrics, owner: &Owner, plan: &Plan) {
         debug!(%owner, act = ?one.act, object = %one.object, why = one.why, "would be written");
     }
     if metrics.modes().would_write(&label(owner), actions) {
-        info!(%owner, actions = count, "what would be written has changed");
+        info!(%owner, actions = count, "pending writes changed");
     }
 }
 
-/// Notes that an owner is gone.
+/// Notes that an owner was deleted.
 pub(super) fn forget(metrics: &Metrics, owner: &Owner) {
     metrics.modes().would_write(&label(owner), Vec::new());
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_add_on_and_an_upgrade_of_one_name_are_told_apart() {
+    fn an_add_on_and_an_upgrade_of_one_name_are_distinguished() {
         let metrics = Metrics::default();
         metrics.modes().observe();
         let (addon, upgrade) = (

@@ -1,4 +1,4 @@
-//! Objects that cannot be read, because they have too many values or there is no room for them, and that can be read again.
+//! Objects that cannot be read, because they have too many values or do not fit into memory, and that can be read again.
 
 use std::time::Duration;
 
@@ -11,8 +11,8 @@ use store::{Event, Kind, ObjectKey};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What a kind has no room for: most of its memory is text, which is quickly made.
-fn without_room(key: &ObjectKey, object: &Value, version: &str) -> Event {
+/// What does not fit into the memory of a kind: most of its memory is text, which is quickly made.
+fn too_large(key: &ObjectKey, object: &Value, version: &str) -> Event {
     let mut object = versioned(object, version);
     let most = match key.kind {
         Kind::DeploymentConfig | Kind::Template => 65,
@@ -55,7 +55,7 @@ enum End {
 /// A watch event that shows an object as one that can be read ends the hold at once, and so does the end of the object.
 #[tokio::test(start_paused = true)]
 async fn what_becomes_readable_or_goes_holds_nothing_any_more() {
-    let have_room = [
+    let have_memory = [
         Kind::Cluster,
         Kind::DeploymentConfig,
         Kind::Instance,
@@ -75,14 +75,14 @@ async fn what_becomes_readable_or_goes_holds_nothing_any_more() {
     let all = fleet()
         .into_iter()
         .filter(|(key, _)| !matches!(&*key.name, "o1" | "other"));
-    let makers = [without_room, with_too_many_values];
+    let makers = [too_large, with_too_many_values];
     let (mut cases, mut faults) = (0, Vec::new());
     for (key, object) in all {
         for (end, (number, unreadable)) in ends
             .into_iter()
             .flat_map(|end| makers.iter().enumerate().map(move |make| (end, make)))
         {
-            if number == 0 && !have_room.contains(&key.kind) {
+            if number == 0 && !have_memory.contains(&key.kind) {
                 continue;
             }
             // Every third one is known before.

@@ -1,7 +1,7 @@
 //! One watch per kind: a paginated list, then events, indefinitely.
 //!
 //! Never clears anything before a new list is complete, and never gives up: errors are retried with growing backoff. Never holds
-//! a list: every object is told when its page comes, and of the list only the keys are kept. A kind that a hub may withhold and
+//! a list: every object is reported when its page comes, and of the list only the keys are kept. A kind that a hub may withhold and
 //! that it does not serve has no objects. A kind that must exist is never taken for empty because of an error: the planner waits
 //! for it, and the metrics and the log tell of it. Lists again when the controllers doubt the last list.
 
@@ -22,20 +22,20 @@ use crate::controllers::auditor::WatchTap;
 use crate::telemetry::{Metrics, Restart, Shown};
 use store::{Event, Kind, ObjectKey};
 
-/// How long a kind that must exist is waited for before it is asked for again, whatever its definition says:
+/// How long to wait for a required kind before it is listed again, whatever its CRD shows:
 /// everything waits for it.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// Where a watch tells what it sees, and hears that it should look again.
+/// Where a watch sends what it receives, and receives requests to list again.
 #[derive(Debug, Clone)]
 pub(in crate::controllers) struct Ends {
     /// The loop.
     pub(in crate::controllers) events: mpsc::Sender<Event>,
-    /// An audit, which hears of everything first.
+    /// An audit, which receives everything first.
     pub(in crate::controllers) tap: Option<WatchTap>,
     /// Where it is counted what cannot be read.
     pub(in crate::controllers) metrics: Metrics,
-    /// Asks for a new list.
+    /// Requests a new list.
     pub(in crate::controllers) again: Arc<Notify>,
     /// Whose turn it is to pass a large object on: the trees of many would take many times the memory of their texts.
     pub(in crate::controllers) large: Arc<Mutex<()>>,
@@ -65,7 +65,7 @@ impl Served {
 /// Sends everything that happens to a kind, until the receiver of events has ended.
 pub(in crate::controllers) async fn watch_kind(client: Client, kind: Kind, ends: Ends) {
     let watches = ends.metrics.staleness().clone();
-    // Only objects that count are asked for; a hub has many others.
+    // Only relevant objects are listed; a hub has many others.
     let pages = PagedWatch::new(&client, resource(kind), kind.selector(), move || {
         watches.heard(kind.word());
     });
@@ -101,7 +101,7 @@ struct Watch {
     served: Served,
     /// Whether the hub has served it, and does so no longer.
     vanished: bool,
-    /// What the list under way has shown.
+    /// What the list in progress has shown.
     listed: BTreeSet<ObjectKey>,
 }
 
@@ -154,9 +154,9 @@ impl Watch {
                 self.suffer(error);
                 return self.hide().await;
             }
-            Served::No => debug!(kind = kind_name, "still not served"),
+            Served::No => debug!(kind = kind_name, "kind is still not served"),
             Served::Unknown => {
-                info!(kind = kind_name, answer = %root(error), "the hub does not show this kind; watching for it");
+                info!(kind = kind_name, answer = %root(error), "cannot list this optional kind; waiting until it is available");
                 return self.tell(Event::Withheld { kind: self.kind }).await;
             }
         }
@@ -188,13 +188,13 @@ impl Watch {
         if std::mem::replace(&mut self.served, Served::No) == Served::Unknown {
             info!(
                 kind = address.kind,
-                "the hub does not serve a kind that must exist; waiting for it"
+                "the hub does not serve a required kind; waiting for it"
             );
         }
     }
 
     /// A kind that must exist was served, and is no longer: what is known of it stays, because an administrator who removed the
-    /// definition may not have meant the objects, and the hub can no longer be asked for them.
+    /// definition may not have meant the objects, and the hub can no longer list them.
     fn vanish(&mut self) {
         let address = self.kind.address();
         self.ends.metrics.reads(address.resource, false);
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn that_a_kind_is_taken_away_is_told_and_no_object_is_forgotten_for_it() {
+    async fn that_a_kind_is_taken_away_is_reported_and_no_object_is_forgotten_for_it() {
         let (hub, again) = (Arc::new(Hub::default()), Arc::new(Notify::new()));
         hub.define();
         let mut events = begin_with(&hub, Arc::clone(&again));

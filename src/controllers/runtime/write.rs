@@ -1,7 +1,7 @@
 //! The only code that writes what a plan says: creates, merge patches, status patches and deletions, each with its precondition.
 //!
 //! Decides nothing. A write that meets another revision than it was planned from fails, and its owner is planned for again.
-//! Never begins a write after the end was asked for, or after another replica or OCM's manager has begun to write.
+//! Never begins a write after shutdown was requested, or after another replica or OCM's manager has begun to write.
 
 use std::collections::BTreeMap;
 
@@ -45,11 +45,11 @@ pub(super) struct Applied {
 #[derive(Clone)]
 pub(super) struct Writer {
     pub(super) client: Client,
-    /// Where spectators hear of what was written.
+    /// Sender of writes to observers.
     pub(super) progress: broadcast::Sender<Progress>,
-    /// Where the hub's own users hear of it.
+    /// Recorder of events on the hub.
     pub(super) recorder: EventRecorder,
-    /// Ends the writing after the write under way.
+    /// Ends the writing after the write in progress.
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
     pub(super) at_once: usize,
@@ -152,7 +152,7 @@ fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
 enum News {
     /// Changes of state, with the uid of what they are about.
     Notes(Name, Vec<Progress>),
-    /// An instance is gone: its uid, and why.
+    /// An instance was deleted: its uid, and why.
     Removed(Name, &'static str),
     Nothing,
 }
@@ -213,7 +213,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
             let patched = api.patch(&object.name, &patching(), &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
-            if is_gone(&patched) {
+            if is_deleted(&patched) {
                 return Ok(Some(Expected::Removed(before.uid)));
             }
             changed(object, &before, seen(&patched))
@@ -234,7 +234,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
                 .await
             {
                 Ok(_) => info!(%object, why, "deleted"),
-                Err(kube::Error::Api(status)) if status.code == 404 => debug!(%object, "already gone"),
+                Err(kube::Error::Api(status)) if status.code == 404 => debug!(%object, "already deleted"),
                 Err(error) => return Err(failed("delete", &object, error)),
             }
             Ok(Some(Expected::Gone(before.uid)))
@@ -327,7 +327,7 @@ fn seen(raw: &Raw) -> Option<Expected> {
 
 /// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the
 /// answer shows it as it was stored last, with the revision of before. Something was changed all the same.
-fn is_gone(raw: &Raw) -> bool {
+fn is_deleted(raw: &Raw) -> bool {
     let object = raw.object();
     let field = |pointer: &str| object.pointer(pointer);
     let held = field("/metadata/finalizers").and_then(Value::as_array);

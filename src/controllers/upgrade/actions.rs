@@ -69,7 +69,7 @@ fn of_work(write: Write) -> Action {
             object: work(&cluster, &name),
             before: revision(before),
             patch: patch.into(),
-            why: "the cluster took too long and is only looked at",
+            why: "the timeout of the cluster has passed; its works are only observed",
         },
         Write::Delete {
             cluster,
@@ -78,7 +78,7 @@ fn of_work(write: Write) -> Action {
         } => Action::Delete {
             object: work(&cluster, &name),
             before: revision(before),
-            why: "the upgrade needs it no longer",
+            why: "the upgrade no longer needs it",
         },
     }
 }
@@ -94,9 +94,9 @@ fn finalizers(store: &Store, owner: &Owner, change: Finalizer) -> (Vec<String>, 
     match change {
         Finalizer::Add => {
             all.push(marks::FINALIZER.to_owned());
-            (all, "its works go before it does")
+            (all, "its works are deleted first")
         }
-        Finalizer::Remove => (all, "none of its works is left"),
+        Finalizer::Remove => (all, "all its works are deleted"),
     }
 }
 
@@ -113,7 +113,7 @@ fn note(owner: &Owner, event: Event) -> Note {
     }
 }
 
-/// Returns the merge patch that makes one value of another: lists as a whole, and null for what is gone.
+/// Returns the merge patch that makes one value of another: lists as a whole, and null for what was removed.
 fn difference(before: &Value, after: &Value) -> Value {
     let (Value::Object(before), Value::Object(after)) = (before, after) else {
         return after.clone();

@@ -1,6 +1,6 @@
 //! What is wrong with the webhooks at this moment, and what of it is news.
 //!
-//! Decides what is told again. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock
+//! Decides what is reported again. What is wrong is decided by `doctor`, and nothing is before both kinds were listed. Has no clock
 //! and no client.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -149,7 +149,7 @@ mod tests {
         assert!(!standing.was_shown(&name));
         standing.list(Sort::Mutating, mutating);
         standing.see(Sort::Mutating, &name, None);
-        assert!(standing.was_shown(&name), "its end is told");
+        assert!(standing.was_shown(&name), "its end is reported");
     }
 
     #[test]

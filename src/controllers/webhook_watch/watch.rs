@@ -83,11 +83,11 @@ pub async fn watch_webhooks(
     }
 }
 
-/// Tells whether the hub hides its webhooks, and says so once. Other faults pass by themselves.
+/// Returns whether the hub forbids reading its webhooks, and logs it once. Other faults pass by themselves.
 fn is_hidden(error: &watcher::Error, is_complained: &mut bool) -> bool {
     let hidden = Absent::of(error).is_some();
     if hidden && !std::mem::replace(is_complained, true) {
-        info!(error = %root(error), "webhook configurations cannot be watched; nobody notices when they are edited");
+        info!(error = %root(error), "cannot watch webhook configurations; changes are not detected");
     }
     hidden
 }
@@ -145,18 +145,14 @@ fn tell(
                 info!(
                     fault = fault.word(),
                     webhook = fault.sentence(),
-                    "no longer so: a webhook is as it should be"
+                    "a webhook configuration is as expected again"
                 );
             }
         }
         if *leading.borrow() {
             let (grade, fault, note) = match &news {
                 News::Worse(fault) => (Grade::Warning, fault, fault.sentence()),
-                News::Fixed(fault) => (
-                    Grade::Normal,
-                    fault,
-                    format!("no longer so: {}", fault.sentence()),
-                ),
+                News::Fixed(fault) => (Grade::Normal, fault, format!("resolved: {}", fault.sentence())),
             };
             let (kind, name) = fault.configuration();
             if standing.was_shown(name) {
@@ -166,7 +162,7 @@ fn tell(
     }
 }
 
-/// Returns the uid of the configuration that a fault is about; one that is gone has none.
+/// Returns the uid of the configuration that a fault is about; a deleted one has none.
 fn uid(standing: &Standing, fault: &WebhookFault) -> Option<String> {
     let (kind, name) = fault.configuration();
     let found = standing.configuration(kind, name)?;

@@ -58,11 +58,11 @@ async fn what_is_no_question_gets_a_plain_answer() {
     let rig = Rig::start(quick()).await;
     assert_eq!(
         rig.post("/validate", "").await,
-        (400, "the body is empty\n".into())
+        (400, "the request body is empty\n".into())
     );
     assert_eq!(
         rig.post("/validate", "{").await,
-        (400, "the body is no AdmissionReview\n".into())
+        (400, "the body is not an AdmissionReview\n".into())
     );
     assert_eq!(rig.post("/validate", "{}").await.0, 400);
     assert_eq!(rig.post("/elsewhere", "{}").await.0, 404);
@@ -87,7 +87,7 @@ fn panicking(_: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
 }
 
 #[tokio::test]
-async fn a_panic_answers_500_with_the_uid_and_harms_nobody_else() {
+async fn a_panic_answers_500_with_the_uid_and_affects_no_other_request() {
     let rig = Rig::deciding(quick(), panicking).await;
     for _ in 0..2 {
         let (status, body) = rig.post("/validate", review(&json!({}))).await;
@@ -170,8 +170,5 @@ async fn a_shutdown_answers_what_was_asked_and_takes_nothing_new() {
     }
     rig.gate.shutdown().await;
     assert_eq!(asked.await.expect("no panic"), 200);
-    assert!(
-        TcpStream::connect(address).await.is_err(),
-        "nobody listens any more"
-    );
+    assert!(TcpStream::connect(address).await.is_err(), "no listener is left");
 }

@@ -83,13 +83,13 @@ async fn without_a_certificate_of_the_authority_there_is_no_http() {
     let rig = admitting(trusting(&hub, &[])).await;
     let api_server = caller(&hub, "kube-apiserver");
     let other = Authority::generate().expect("an authority");
-    let stranger = caller(&other, "kube-apiserver");
+    let unknown = caller(&other, "kube-apiserver");
     assert_eq!(
         asked_as(&rig, Some(&api_server)).await.as_deref(),
         Some("HTTP/1.1 200")
     );
     assert_eq!(asked_as(&rig, None).await, None);
-    assert_eq!(asked_as(&rig, Some(&stranger)).await, None);
+    assert_eq!(asked_as(&rig, Some(&unknown)).await, None);
     let server = hub.issue(["kube-apiserver"]).expect("a certificate");
     let server = (server.chain_pem().to_owned(), server.key_pem().to_owned());
     assert_eq!(asked_as(&rig, Some(&server)).await, None, "it is not for callers");

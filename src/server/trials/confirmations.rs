@@ -107,7 +107,7 @@ async fn post_as(user: &Value, witness: Option<ExistenceReader>) -> (bool, Strin
     (response["allowed"] == true, response["status"].to_string())
 }
 
-/// Says of objects that there are none, and of rights what it is told.
+/// Answers that there are no objects, and for permissions what the test sets.
 fn vouching(may: Option<bool>) -> ExistenceReader {
     ExistenceReader::new(|_| async { Some(LiveFact::Absent) }.boxed()).vouching(move |user, question| {
         assert!(
@@ -153,14 +153,15 @@ async fn an_author_gives_away_only_what_he_may_and_never_a_role_of_the_hub() {
     let (allowed, said) = post_as(&alice, None).await;
     assert!(
         !allowed && said.contains("[permission/author]"),
-        "nobody to ask: {said}"
+        "no hub to ask: {said}"
     );
 }
 
 #[tokio::test]
 async fn a_user_without_end_is_not_asked_about() {
     let endless = json!({"username": "alice", "groups": ["x".repeat(64 << 10)]});
-    let witness = ExistenceReader::new(|_| async { None }.boxed()).vouching(|_, _| panic!("nobody asks"));
+    let witness =
+        ExistenceReader::new(|_| async { None }.boxed()).vouching(|_, _| panic!("no request is expected"));
     let (allowed, said) = post_as(&endless, Some(witness)).await;
     assert!(!allowed && said.contains("[permission/author]"), "{said}");
 }

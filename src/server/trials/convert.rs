@@ -69,7 +69,7 @@ async fn slow_senders_take_no_turn_from_a_caller_that_has_sent_its_question() {
 }
 
 #[tokio::test]
-async fn an_answer_has_its_room_until_it_is_taken() {
+async fn an_answer_keeps_its_memory_until_it_is_received() {
     let rig = Rig::start(Limits {
         // An address alone may have half of it.
         buffered_bytes: 64 << 10,
@@ -88,10 +88,10 @@ async fn an_answer_has_its_room_until_it_is_taken() {
     let untaken = sender.send_request(asked).await.expect("the head of an answer");
     assert_eq!(untaken.status(), 200);
     let ask = async || rig.post("/convert", question(20 << 10)).await.0;
-    assert_eq!(ask().await, 429, "there is no room for both");
+    assert_eq!(ask().await, 429, "the memory does not suffice for both");
     drop((untaken, sender));
     let again = async { while ask().await != 200 {} };
     tokio::time::timeout(PATIENCE, again)
         .await
-        .expect("there is room again");
+        .expect("there is memory again");
 }

@@ -18,7 +18,7 @@ async fn page(rig: &Rig) -> String {
         metrics: Some(bind),
         ..PagesAt::default()
     };
-    let served = Pages::start(at, &rig.health, &rig.metrics).expect("the page is served");
+    let served = Pages::start(at, &rig.health, &rig.metrics).expect("serving the web page");
     let address = served.at().metrics.expect("an address");
     let tcp = TcpStream::connect(address).await.expect("a connection");
     let (mut sender, connection) = hyper::client::conn::http1::handshake::<_, Full<Bytes>>(TokioIo::new(tcp))

@@ -1,6 +1,6 @@
 //! Decisions that take too long, or that are too many.
 //!
-//! Never tests a rule: what is decided here takes as long as its test wants.
+//! Never tests a rule: a decision here takes as long as its test needs.
 
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -42,7 +42,7 @@ fn hasty() -> Limits {
     }
 }
 
-/// Goes on until it is told to stop.
+/// Runs until it is stopped.
 fn obedient(request: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     while !request.circumstances.stop.is_stopped() {
         std::thread::sleep(Duration::from_millis(1));
@@ -176,7 +176,7 @@ async fn a_body_that_waits_behind_others_on_its_connection_is_not_slow() {
 /// Whether `deaf` may end.
 static ENOUGH: AtomicBool = AtomicBool::new(false);
 
-/// Hears nothing.
+/// Receives nothing.
 fn deaf(request: &Request<'_>, _: &Facts, _: &Rulebook) -> Verdict {
     let deaf = request.object.is_some_and(|object| object.get().contains("deaf"));
     while deaf && !ENOUGH.load(Ordering::SeqCst) {
@@ -252,7 +252,7 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
     assert!(waited.is_ok(), "{what}");
 }
 
-/// Asks over HTTP/1.1, and does not wait for the answer.
+/// Sends a request over HTTP/1.1, and does not wait for the response.
 async fn asks(rig: &Rig, spec: &Value) -> TlsStream<TcpStream> {
     let body = String::from_utf8(review(spec)).expect("text");
     let asked = format!(
@@ -343,7 +343,7 @@ async fn a_decision_that_does_not_end_is_counted_though_its_caller_has_hung_up()
     drop(stream);
     until("it is given up", || tells(&rig, "tidegate_decisions_overdue 1")).await;
     let late = tokio::time::Instant::now() + Duration::from_mins(1);
-    let stuck = Word::No("every thread that decides is stuck".to_owned());
+    let stuck = Word::No("all worker threads are stuck".to_owned());
     assert_eq!(rig.health.alive(late), stuck);
     RELEASED.store(true, Ordering::SeqCst);
     until("it has ended", || tells(&rig, "tidegate_decisions_overdue 0")).await;

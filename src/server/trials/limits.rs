@@ -23,11 +23,11 @@ async fn a_body_over_the_cap_is_refused_whether_or_not_it_says_so() {
         ..quick()
     };
     let rig = Rig::start(limits).await;
-    let too_large = (413, "the body is too large\n".to_owned());
+    let too_large = (413, "the request body is too large\n".to_owned());
     assert_eq!(
         rig.post("/validate", vec![b' '; 65]).await,
         too_large,
-        "nobody knows whose it is"
+        "its caller is not known"
     );
     let mut stream = rig.tls(&[b"http/1.1"]).await;
     let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -310,7 +310,7 @@ async fn a_thousand_at_once_are_all_answered_and_the_gate_goes_on() {
     }));
     let statuses = tokio::time::timeout(PATIENCE, asking)
         .await
-        .expect("nobody hangs");
+        .expect("no request hangs");
     let statuses: Vec<u16> = statuses.into_iter().flatten().collect();
     let count = |wanted: u16| statuses.iter().filter(|status| **status == wanted).count();
     assert_eq!(
@@ -335,7 +335,7 @@ async fn bombs_of_json_are_refused_at_the_usual_bounds() {
 }
 
 #[tokio::test]
-async fn whoever_only_waits_makes_room_for_a_newcomer() {
+async fn an_idle_connection_is_closed_for_a_new_one() {
     let rig = Rig::start(Limits {
         connections: 1,
         ..quick()
@@ -354,7 +354,7 @@ async fn whoever_only_waits_makes_room_for_a_newcomer() {
 }
 
 #[tokio::test]
-async fn what_is_only_announced_takes_no_room() {
+async fn an_announced_body_takes_no_memory() {
     let large = review(&json!({"configs": [{"name": "x".repeat(8 << 10)}]}));
     let rig = Rig::start(Limits {
         buffered_bytes: 32 << 10,
@@ -403,7 +403,7 @@ async fn bodies_beyond_what_may_be_held_are_shed() {
     let large = large.replace("\"request\":{", "\"request\":{\"uid\":\"u-1\",");
     let shed = async {
         loop {
-            // Until the first one has been heard, there is room for this one.
+            // Until the first one was received, there is memory for this one.
             let (status, body) = rig.post("/validate", large.clone()).await;
             let answer: Value = serde_json::from_str(&body).expect("JSON");
             let response = &answer["response"];
@@ -417,7 +417,7 @@ async fn bodies_beyond_what_may_be_held_are_shed() {
     };
     tokio::time::timeout(Duration::from_mins(1), shed)
         .await
-        .expect("there is no room");
+        .expect("there is no memory");
     let (status, _) = rig.post("/validate", body).await;
     assert_eq!(status, 200, "what fits is answered");
 }

@@ -95,7 +95,7 @@ impl Latencies {
     }
 }
 
-/// Asks as an API server does: over one connection that is opened again when it has been closed, and now and then over a new one.
+/// Sends requests as an API server does: over one connection that is opened again when it has been closed, and now and then over a new one.
 async fn honest(rig: &Rig, pages: SocketAddr) -> Latencies {
     let until = Instant::now() + WATCHED;
     let reviews = async {
@@ -272,7 +272,7 @@ where
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_h2_connections_that_ping_keep_nobody_out() {
+async fn idle_h2_connections_that_ping_block_no_other_caller() {
     siege("520 idle h2 connections", MANY, strict(), |target, over| {
         keep(MANY, over, move || {
             let target = target.clone();
@@ -293,7 +293,7 @@ async fn idle_h2_connections_that_ping_keep_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_keep_alive_connections_keep_nobody_out() {
+async fn idle_keep_alive_connections_block_no_other_caller() {
     siege("520 idle h1 connections", MANY, strict(), |target, over| {
         keep(MANY, over, move || {
             let target = target.clone();
@@ -311,7 +311,7 @@ async fn idle_keep_alive_connections_keep_nobody_out() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn silent_connections_that_come_again_keep_nobody_out() {
+async fn silent_connections_that_come_again_block_no_other_caller() {
     siege(
         "520 silent connections, opened again",
         MANY,
@@ -348,7 +348,7 @@ async fn bodies_that_are_announced_and_do_not_come_hold_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_that_do_not_read_keep_nobody_out() {
+async fn callers_that_do_not_read_block_no_other_caller() {
     siege("200 slow readers", 200, strict(), |target, over| {
         keep(200, over, move || {
             let target = target.clone();
@@ -359,7 +359,7 @@ async fn callers_that_do_not_read_keep_nobody_out() {
                     "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
                     body.len()
                 );
-                // Asks and asks, slowly enough not to be a flood, and never reads.
+                // Sends requests, slowly enough not to be a flood, and never reads.
                 loop {
                     stream.write_all(asked.as_bytes()).await?;
                     stream.flush().await?;

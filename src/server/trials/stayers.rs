@@ -52,10 +52,10 @@ async fn h2_connections_do_not_live_by_pings() {
     }
 }
 
-/// From the moment on when the gate is to end, callers on HTTP/1.1 are told to come again by another connection; those of HTTP/2
+/// From the moment on when the gate is to end, callers on HTTP/1.1 are asked to open another connection; those of HTTP/2
 /// by no header, which they may not have.
 #[tokio::test]
-async fn who_keeps_a_connection_is_told_when_the_gate_is_to_end() {
+async fn who_keeps_a_connection_is_reported_when_the_gate_is_to_end() {
     let rig = Rig::start(quick()).await;
     let connected = http1::handshake(TokioIo::new(rig.tls(&[b"http/1.1"]).await)).await;
     let (mut old, connection) = connected.expect("HTTP/1.1");

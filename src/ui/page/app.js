@@ -1,5 +1,5 @@
-// Draws what the server says: rollouts, one of them as waves and cells, events, reasons and findings. Decides words and places only; what
-// is done, soaking or failed was decided by the planner. Every text goes into the page as text, never as markup.
+// Draws the data of the server: rollouts, one of them as waves and cells, events, reasons and findings. Decides only wording and layout; the
+// planner decided what is done, soaking or failed. Every text is inserted as text, never as markup.
 
 import { ask, follow, keep, token, Unknown } from "./live.js";
 import { Grid, STATES, WORDS, paint, words } from "./grid.js";
@@ -19,7 +19,7 @@ function make(tag, text, more = {}) {
   return made;
 }
 
-/** Replaces what is in a place, if that says anything else: focus and scrolling stay where nothing has changed. */
+/** Replaces the content of an element if it has changed: focus and scroll position stay otherwise. */
 function put(place, made) {
   const fresh = make(place.tagName);
   fresh.append(...made);
@@ -31,7 +31,7 @@ function told(target) {
   return target.kind === "ClusterManagementAddOn" ? target.name : `mcu/${target.namespace}/${target.name}`;
 }
 
-/** What is done is good only where it is healthy. */
+/** A completed rollout is good only if it is healthy. */
 function tone({ phase, health }) {
   if (phase === "Done") return health.state === "Healthy" ? "good" : "wait";
   return phase === "Failed" || phase === "Stopped" ? "bad" : "wait";
@@ -50,7 +50,7 @@ function length(seconds) {
   return minutes ? `${minutes}m ${left % 60}s` : `${left}s`;
 }
 
-/** A time that is counted down to every second. */
+/** A countdown that is updated every second. */
 function countdown(at) {
   return make("time", length((Date.parse(at) - Date.now()) / 1000), { datetime: at, title: at, class: "down" });
 }
@@ -62,7 +62,7 @@ function tick() {
   }
 }
 
-/** Says something to a screen reader: the last word, every few seconds at most. */
+/** Announces a text to screen readers: the latest one, at most every few seconds. */
 function say(text) {
   seen.words = text;
   if (seen.saying) return;
@@ -78,8 +78,8 @@ function bar(counts) {
     ["done", counts.done], ["soaking", counts.soaking], ["moving", counts.moving], ["held", counts.held],
     ["failed", counts.failed], ["timedout", counts.timedOut], ["leaving", counts.leaving],
   ];
-  const words = parts.filter(([, count]) => count).map(([name, count]) => `${count} ${name === "timedout" ? "timed out" : name}`);
-  const line = make("div", "", { class: "bar", role: "img", "aria-label": `of ${counts.total} clusters: ${words.join(", ") || "none begun"}` });
+  const words = parts.filter(([, count]) => count).map(([name, count]) => `${count} ${{ timedout: "timed out", moving: "updating", held: "blocked" }[name] || name}`);
+  const line = make("div", "", { class: "bar", role: "img", "aria-label": `${counts.total} clusters: ${words.join(", ") || "none started"}` });
   for (const [name, count] of parts) {
     if (!count || !counts.total) continue;
     const part = make("i", "", { "data-paint": name });
@@ -107,9 +107,9 @@ function drawList(list) {
   });
   put(el("list"), items);
   const notes = [];
-  if (!list.items.length) notes.push("There is no rollout that you can see.");
-  if (list.leftOut?.rollouts) notes.push(`${list.leftOut.rollouts} left out.`);
-  if (list.leftOut?.rights.length) notes.push(`You may not: ${list.leftOut.rights.join("; ")}. What that would show is left out.`);
+  if (!list.items.length) notes.push("No rollouts, or none that you may see.");
+  if (list.leftOut?.rollouts) notes.push(`${list.leftOut.rollouts} hidden.`);
+  if (list.leftOut?.rights.length) notes.push(`You do not have these permissions: ${list.leftOut.rights.join("; ")}. What they would show is hidden.`);
   el("list-note").textContent = notes.join(" ");
   if (!here && list.items.length) location.replace(`#/${told(list.items[0].target)}`);
 }
@@ -128,7 +128,7 @@ function drawRollout(picture) {
   put(el("facts"), facts(picture));
   put(el("notices"), picture.notices.map((notice) => make("li", notice)));
   put(el("waves"), picture.waves.map(wave));
-  put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "Nothing: every cluster was last seen with what it is to run.", { class: "faint" })]);
+  put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "No changes: every cluster runs its assigned configuration.", { class: "faint" })]);
   drawGrid(picture);
   const { counts } = picture;
   say(`${told(picture.target)}: ${picture.phase}, ${picture.health.state}, ${counts.done} of ${counts.total} done, ${counts.failed + counts.timedOut} failed`);
@@ -141,15 +141,15 @@ function facts(picture) {
   const unwell = [[health.unhealthy, "unhealthy"], [health.offline, "offline"]].filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
   const cause = health.state === "Degraded" && health.message ? `${health.reason}: ${health.message}` : "";
   rows.push(["Health", [[health.state, unwell.join(", "), cause].filter(Boolean).join("; ")]]);
-  const others = [["on the way", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["held", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
+  const others = [["updating", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["blocked", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
-  if (words.length) rows.push(["Others", [words.join(", ")]]);
-  if (picture.approvals.length) rows.push(["To approve", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement}/${group}=${hash} (${waiting} waiting)`).join("; ")]]);
+  if (words.length) rows.push(["Remaining", [words.join(", ")]]);
+  if (picture.approvals.length) rows.push(["Waiting for approval", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement}/${group}=${hash} (${waiting} waiting)`).join("; ")]]);
   if (picture.paused) rows.push(["Paused by", [picture.paused]]);
   if (picture.next) rows.push(["Next", [`${picture.next.what} in `, countdown(picture.next.at)]]);
-  if (picture.eta) rows.push(["Over in", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);
-  if (picture.etaUnknown) rows.push(["Over in", [`unknown: ${picture.etaUnknown}`]]);
-  if (seen.hidden) rows.push(["Left out", [`${seen.hidden} clusters that you may not see`]]);
+  if (picture.eta) rows.push(["ETA", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);
+  if (picture.etaUnknown) rows.push(["ETA", [`unknown: ${picture.etaUnknown}`]]);
+  if (seen.hidden) rows.push(["Hidden", [`${seen.hidden} clusters that you may not see`]]);
   return rows.map(([term, value]) => {
     const row = make("div");
     const said = make("dd");
@@ -166,10 +166,10 @@ function wave(one, index) {
   const words = [`${one.counts.done} of ${one.counts.total} done`];
   if (one.batches) words.push(`batch ${one.batches.current} of ${one.batches.total}`);
   if (one.limit !== undefined) words.push(`at most ${one.limit} at once`);
-  words.push(one.tolerated === undefined ? `${one.failures} failed` : `${one.failures} failed, ${one.tolerated} tolerated`);
-  if (one.soakSeconds) words.push(`soaks ${length(one.soakSeconds)}`);
+  words.push(one.tolerated === undefined ? `${one.failures} failed` : `${one.failures} failed, maxFailures ${one.tolerated}`);
+  if (one.soakSeconds) words.push(`soak time ${length(one.soakSeconds)}`);
   if (one.deadlineSeconds) words.push(`deadline ${length(one.deadlineSeconds)}`);
-  if (one.approval) words.push({ Later: "stops for an approval", Asked: "needs an approval", Given: "approved" }[one.approval]);
+  if (one.approval) words.push({ Later: "requires approval", Asked: "waiting for approval", Given: "approved" }[one.approval]);
   if (one.waitsFor) words.push(`waits for ${one.waitsFor}`);
   const line = make("p", words.join(" \u00b7 "), { class: "faint" });
   if (one.nextAt) line.append(" \u00b7 next in ", countdown(one.nextAt));
@@ -252,7 +252,7 @@ async function why() {
   try {
     text = (await ask(`/api/why/${cluster}/${name}`)).text;
   } catch (error) {
-    text = `It cannot be told: ${error.message}`;
+    text = `Cannot determine the cause: ${error.message}`;
   }
   if (seen.cluster === cluster) {
     el("why").textContent = text;
@@ -276,10 +276,10 @@ async function events(name) {
         item.append(make("time", at(event).slice(0, 19).replace("T", " "), { datetime: at(event), class: "faint" }), ` ${event.type === "Warning" ? "Warning: " : ""}`, make("strong", event.reason), `${on}: ${event.note || event.message || ""}`);
         return item;
       });
-      put(el(id), items.length ? items : [make("li", "None that the hub keeps and you may see.", { class: "faint" })]);
+      put(el(id), items.length ? items : [make("li", "No events that you may see.", { class: "faint" })]);
     }
   } catch (error) {
-    put(el("events"), [make("li", `They cannot be read: ${error.message}`, { class: "faint" })]);
+    put(el("events"), [make("li", `Cannot read the events: ${error.message}`, { class: "faint" })]);
   }
 }
 
@@ -293,13 +293,13 @@ async function findings() {
       return item;
     }));
     const notes = [];
-    if (!told.audited) notes.push("Nothing is audited here.");
-    else if (!told.items.length) notes.push("Nothing is wrong with what you can see of this hub.");
+    if (!told.audited) notes.push("The audit is off.");
+    else if (!told.items.length) notes.push("No findings about the objects that you may see.");
     if (told.more) notes.push(`${told.more} more.`);
-    if (told.leftOut) notes.push(`${told.leftOut} about objects that you may not list are left out.`);
+    if (told.leftOut) notes.push(`${told.leftOut} findings about objects that you may not list are hidden.`);
     el("findings-note").textContent = notes.join(" ");
   } catch (error) {
-    el("findings-note").textContent = `They cannot be read: ${error.message}`;
+    el("findings-note").textContent = `Cannot read the findings: ${error.message}`;
   }
 }
 
@@ -329,13 +329,13 @@ function hear(name, data) {
 }
 
 function state(now) {
-  const words = { live: "live", lost: "no connection; trying again", starting: "starting" };
-  if (now === "unknown") return signIn(token() ? "The hub does not know this token." : "");
+  const words = { live: "live", lost: "connection lost; reconnecting", starting: "connecting" };
+  if (now === "unknown") return signIn(token() ? "The hub does not accept this token." : "");
   el("link").dataset.state = now;
   el("link").textContent = words[now];
   if (now === "live") {
     el("sign-in").hidden = true;
-    el("room").hidden = false;
+    el("view").hidden = false;
     el("leave").hidden = !token();
   } else say(words[now]);
 }
@@ -343,11 +343,11 @@ function state(now) {
 function signIn(why) {
   stop();
   keep("");
-  el("room").hidden = true;
+  el("view").hidden = true;
   el("leave").hidden = true;
   el("sign-in").hidden = false;
   el("sign-in-why").textContent = why;
-  el("link").textContent = "not looking";
+  el("link").textContent = "signed out";
   for (const id of ["list", "waves", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name"]) el(id).textContent = "";
   Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "" });
@@ -385,7 +385,7 @@ el("seek").addEventListener("submit", (event) => {
   event.preventDefault();
   const found = grid.seek(el("cluster").value.trim());
   if (found) open(found, true);
-  else say("no cluster is called so");
+  else say("no cluster with this name");
 });
 el("ask-why").addEventListener("click", why);
 el("close-one").addEventListener("click", () => {

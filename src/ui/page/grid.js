@@ -1,19 +1,19 @@
-// Ten thousand clusters as cells of one canvas. Decides where a cell is and which one is current; to a screen reader the grid is a list
-// box with one option, the current cluster, that says its place among all.
+// Ten thousand clusters as cells of one canvas. Decides where a cell is and which one is current; for a screen reader the grid is a list
+// box with one option, the current cluster, with its position.
 
 export const STATES = ["Failed", "TimedOut", "Stalled", "Moving", "Soaking", "Held", "Waiting", "Leaving", "Kept", "Done"];
 export const WORDS = {
-  Failed: "failed", TimedOut: "timed out", Stalled: "stalled", Moving: "on the way", Soaking: "soaking", Held: "held",
+  Failed: "failed", TimedOut: "timed out", Stalled: "stalled", Moving: "updating", Soaking: "soaking", Held: "blocked",
   Waiting: "waiting", Leaving: "leaving", Kept: "kept", Done: "done",
 };
-/** Marks for whoever does not tell colours apart, where cells are large enough. */
+/** Marks for users who cannot distinguish the colours, if cells are large enough. */
 const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Moving: "\u2192", Soaking: "~", Held: "=", Leaving: "-" };
 
 export function paint(state) {
   return state.toLowerCase();
 }
 
-/** Whether a cluster has what it should have, and does not work. */
+/** Whether a cluster is up to date and not healthy. */
 function isUnwell(one) {
   return !one.healthy && (one.state === "Done" || one.state === "Kept" || one.state === "Soaking");
 }
@@ -24,7 +24,7 @@ export function words(one) {
   return isUnwell(one) ? `${WORDS[one.state]}, ${unwell}` : WORDS[one.state];
 }
 
-/** The state whose colour and mark a cell has: one that does not work is never green. */
+/** The state whose colour and mark a cell has: an unhealthy cluster is never green. */
 function shownAs(one) {
   return isUnwell(one) ? "Stalled" : one.state;
 }
@@ -135,7 +135,7 @@ export class Grid {
     return Math.floor(index / this.columns) * this.step;
   }
 
-  /** Says the current cluster to a screen reader, and what there is to tests. */
+  /** Sets the current cluster for screen readers, and the counts for tests. */
   tell() {
     const one = this.current();
     const counts = new Map();
@@ -185,7 +185,7 @@ export class Grid {
     this.draw();
   }
 
-  /** Goes to a cluster by its name, or to the first that begins so. */
+  /** Selects a cluster by its name, or the first one with this prefix. */
   seek(name) {
     const exact = this.shown.findIndex((one) => one.name === name);
     const found = exact >= 0 ? exact : this.shown.findIndex((one) => one.name.startsWith(name));

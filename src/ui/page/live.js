@@ -1,10 +1,10 @@
-// Talks to the server: questions, and the stream of what changes. Decides when to try again. The token is kept for this tab only and
-// travels in a header, so that no other site can have the browser send it.
+// Requests to the server, and the stream of changes. Decides when to retry. The token is stored for this tab only and is sent in a
+// header, so that no other site can make the browser send it.
 
 const KEY = "tidegate-token";
 const LONGEST_PAUSE = 15000;
 
-/** The server refuses: it does not know the token. */
+/** The server rejects the token. */
 export class Unknown extends Error {}
 
 export function token() {
@@ -20,7 +20,7 @@ function headers() {
   return token() ? { Authorization: `Bearer ${token()}` } : {};
 }
 
-/** Asks for JSON; throws what the server says instead. */
+/** Requests JSON; throws the error of the server. */
 export async function ask(path) {
   const answer = await fetch(path, { headers: headers(), cache: "no-store", credentials: "omit", redirect: "error" });
   const told = await answer.json();
@@ -29,7 +29,7 @@ export async function ask(path) {
   return told;
 }
 
-/** Follows what changes until it is told to stop. `hear(name, data)` gets every event, `state` how the connection is. */
+/** Follows changes until it is stopped. `hear(name, data)` gets every event, `state` the state of the connection. */
 export function follow(path, hear, state) {
   const stop = new AbortController();
   run(path, hear, state, stop.signal);
@@ -63,7 +63,7 @@ async function read(reader, hear) {
     if (done) return;
     const text = decoder.decode(value, { stream: true });
     parts.push(text);
-    // A large event comes in many parts: they are joined once, when its end is there.
+    // A large event arrives in many parts: they are joined once, after the last part.
     if (!text.includes("\n\n") && !text.startsWith("\n")) continue;
     const events = parts.join("").split("\n\n");
     parts = [events.pop()];

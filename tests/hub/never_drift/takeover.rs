@@ -167,7 +167,7 @@ async fn stays_when_nothing_selects_its_cluster(tool: &dyn Tool) {
     }
     let message = adopted(&scene, "cluster1", "NotSelected").await;
     assert!(
-        message.contains("delete the ManagedClusterAddOn if it is still there"),
+        message.contains("delete the ManagedClusterAddOn if it still exists"),
         "{message}"
     );
     // The planner's own goes: its time of grace has begun, or is over.

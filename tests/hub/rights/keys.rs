@@ -123,7 +123,9 @@ async fn a_webhook_without_the_right_says_which_one_it_lacks() {
     let reader = Replica::start(client.clone(), false);
     reader.lacks("is empty: the webhook writes a key into it").await;
     let writer = Replica::start(client, true);
-    writer.lacks("is empty, and no key can be written into it").await;
+    writer
+        .lacks("is empty, and the webhook cannot write a key into it")
+        .await;
     writer.lacks("cannot update resource").await;
     hub.shutdown().await;
 }

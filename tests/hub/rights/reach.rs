@@ -14,10 +14,10 @@ use crate::kit::manifests::repository;
 
 const PAGE: &str = "docs/internals/accounts.md";
 
-/// How far a right goes.
+/// What a right reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Far {
-    /// What it names, and nothing else.
+    /// Only the named objects.
     Itself,
     /// Every managed cluster.
     Clusters,
@@ -27,7 +27,7 @@ enum Far {
     Hub,
 }
 
-/// Resources with their subresource, verbs, how far that goes, and what follows from it.
+/// Resources with their subresource, verbs, what they reach, and the consequence.
 type Row = (
     &'static [&'static str],
     &'static [&'static str],
@@ -42,55 +42,56 @@ const ROWS: [Row; 26] = [
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         ANY,
         Far::Hub,
-        "a webhook of its own in them receives every Secret that is written, and changes every role binding",
+        "the account can add its own webhook, which receives every Secret that is written and changes role bindings",
     ),
     (
         &["customresourcedefinitions"],
         ANY,
         Far::Clusters,
-        "a conversion webhook of its own reads and changes every ClusterManagementAddOn and ManagedClusterAddOn",
+        "the account can set its own conversion webhook, which reads and changes every ClusterManagementAddOn and ManagedClusterAddOn",
     ),
     (
         &["secrets/tidegate-record-keys"],
         &["update"],
         Far::Itself,
-        "which records are valid: with a key of its own it signs some, and makes those that are stored invalid",
+        "the account can replace the keys: it can then sign records, and stored records become invalid",
     ),
     (
         &["secrets/tidegate-record-keys"],
         &["get", "list", "watch"],
         Far::Itself,
-        "the keys that sign records: that an author may use a placement of another namespace, and what `/convert` restores",
+        "the account can read the keys and sign records: that an author may use a placement of another namespace, and \
+         what `/convert` restores",
     ),
     (
         &["secrets"],
         &["get", "list", "watch"],
         Far::Itself,
-        "the key in this Secret",
+        "the account can read the private key in this Secret",
     ),
     (
         &["secrets"],
         ANY,
         Far::Itself,
-        "the certificate that the webhook shows",
+        "the account can replace the certificate of the webhook",
     ),
     (
         &["manifestworks"],
         ANY,
         Far::Clusters,
-        "whatever the work agents of the clusters may apply, which is everything as a rule",
+        "the account can apply every object that the work agents of the clusters may apply, usually any object",
     ),
     (
         &["managedclusteraddons"],
         ANY,
         Far::Clusters,
-        "add-ons of every manager, on every cluster",
+        "the account can create, change and delete add-ons of every manager on every cluster",
     ),
     (
         &["managedclusters"],
         ANY,
         Far::Clusters,
-        "labels, and with them which placements select a cluster",
+        "the account can change labels of clusters, and so which placements select a cluster",
     ),
     (
         &[
@@ -102,7 +103,7 @@ const ROWS: [Row; 26] = [
         ],
         ANY,
         Far::Itself,
-        "what people and tools read about add-ons, policies and upgrades",
+        "the account can change the status that users and tools read of add-ons, policies and upgrades",
     ),
     (
         &[
@@ -111,20 +112,26 @@ const ROWS: [Row; 26] = [
         ],
         ANY,
         Far::Itself,
-        "owner references that block a deletion",
+        "the account can set owner references that block a deletion",
     ),
     (
         &["managedclustersupgrades"],
         ANY,
         Far::Clusters,
-        "upgrades of every cluster",
+        "the account can change the upgrades of every cluster",
     ),
-    (&["addonrollouts"], ANY, Far::Itself, "the roll-ups of add-ons"),
+    (
+        &["addonrollouts"],
+        ANY,
+        Far::Itself,
+        "the account can create, change and delete AddOnRollouts, which report the health of add-ons",
+    ),
     (
         &["controllerrevisions"],
         ANY,
         Far::Itself,
-        "what add-ons, DaemonSets and StatefulSets can go back to; a rollout goes back only to content with the hash that its status names",
+        "the account can create and delete the revisions that add-ons, DaemonSets and StatefulSets roll back to; a rollout \
+         rolls back only to content with the hash in its status",
     ),
     (
         &[
@@ -135,73 +142,75 @@ const ROWS: [Row; 26] = [
         ],
         ANY,
         Far::Itself,
-        "policy reports of every program",
+        "the account can change policy reports of every program",
     ),
     (
         &["events"],
         ANY,
         Far::Itself,
-        "events in the name of any component",
+        "the account can write events in the name of any component",
     ),
     (
         &["leases"],
         ANY,
         Far::Itself,
-        "which replica writes; new Leases in its namespace",
+        "the account can choose the leader, and create other Leases in its namespace",
     ),
     (
         &["configmaps"],
         ANY,
         Far::Itself,
-        "the settings that `plan --live` and `why` read; new ConfigMaps in its namespace",
+        "the account can change the settings that `plan --live` and `why` read, and create other ConfigMaps in its namespace",
     ),
     (
         &["subjectaccessreviews"],
         ANY,
         Far::Itself,
-        "the answer to who may do what",
+        "the account can read which user has which permission",
     ),
     (
         &["tokenreviews"],
         ANY,
         Far::Itself,
-        "the answer to whose token it was shown",
+        "the account can read which user a token belongs to",
     ),
     (
         &["serviceaccounts", "serviceaccounts/token"],
         &["create", "patch", "delete", "subscribe"],
         Far::Itself,
-        "the rights of every service account in the namespace of a cluster",
+        "the account can get the rights of every service account in the namespace of a cluster",
     ),
     (
         &["roles", "rolebindings"],
         ANY,
         Far::Itself,
-        "roles and bindings in namespaces where it is bound; Kubernetes lets it give no right that it does not have or may not `bind`",
+        "the account can write roles and bindings in namespaces where it is bound; Kubernetes rejects rights that it does not \
+         have and roles that it may not `bind`",
     ),
     (
         &["clusterroles"],
         &["bind"],
         Far::Itself,
-        "this role, for any user in namespaces where it writes bindings",
+        "the account can bind this role for any user in namespaces where it may write bindings",
     ),
     (
         &["certificatesigningrequests/approval"],
         ANY,
         Far::WithHelp,
-        "with `approve` on the signer: a request of another client for any user but members of `system:masters`",
+        "with `approve` on the signer, the account can approve the request of another client for any user except \
+         members of `system:masters`",
     ),
     (
         &["certificatesigningrequests/status"],
         ANY,
         Far::Itself,
-        "the certificate in a request for a signer that it may `sign` for",
+        "the account can set the certificate of a request, if it may `sign` for the signer",
     ),
     (
         &["signers"],
         &["approve", "sign"],
         Far::Itself,
-        "requests for this signer",
+        "the account can approve or sign requests for this signer, as listed",
     ),
 ];
 
@@ -213,7 +222,7 @@ fn resource(right: &Right) -> String {
     }
 }
 
-/// Returns where the row of a right is.
+/// Returns the index of the row of a right.
 fn row(right: &Right) -> Option<usize> {
     let resource = resource(right);
     let named = format!("{resource}/{}", right.name);
@@ -240,7 +249,7 @@ fn far(roles: &[Role]) -> [&'static str; 2] {
     let hub = if reached.contains(&Far::Hub) {
         "**yes**"
     } else if reached.contains(&Far::WithHelp) {
-        "not alone: with an account that may create certificate requests it reaches every user but members of `system:masters`"
+        "not alone: with an account that may create certificate requests, it can act as every user except members of `system:masters`"
     } else {
         "no"
     };
@@ -253,7 +262,7 @@ fn list(words: &BTreeSet<String>) -> String {
     words.join(", ")
 }
 
-/// The rows of a role: what it changes or keeps secret, by what follows from it.
+/// Returns the rows of a role, by their consequence.
 fn rows_of(role: Role) -> String {
     let (file, _, _) = role.manifest();
     let mut reads = BTreeSet::new();
@@ -264,11 +273,7 @@ fn rows_of(role: Role) -> String {
             continue;
         }
         let at = row(&right);
-        assert!(
-            at.is_some(),
-            "{}: nothing says what follows from it",
-            right.words()
-        );
+        assert!(at.is_some(), "{}: no row of ROWS has this right", right.words());
         let Some(at) = at else { continue };
         let name = if right.name.is_empty() {
             resource(&right)
@@ -300,9 +305,9 @@ fn page() -> String {
     let mut text = String::from(
         "# What each account can reach\n\n\
          <!-- Generated from manifests/rbac by tests/hub/rights/reach.rs; change those instead. -->\n\n\
-         What follows if the token of an account of Tidegate is stolen, or the process that runs as it is taken over. The rights are those of\n\
-         [manifests/rbac](../../manifests/rbac), with every optional file applied. `tests/hub/rights/takeover.rs` tries to take over a hub\n\
-         as each account.\n\n\
+         This page lists what an attacker can do with the token of an account of Tidegate, or in a process that runs as it.\n\
+         The rights are those of [manifests/rbac](../../manifests/rbac), with every optional file applied.\n\
+         `tests/hub/rights/takeover.rs` tries to take over a hub as each account.\n\n\
          | account | every right on the hub | every managed cluster |\n|---|---|---|\n",
     );
     for account in Account::ALL {
@@ -319,7 +324,7 @@ fn page() -> String {
     );
     text.push_str(
         "\nA hub that manages itself (a ManagedCluster such as `local-cluster`) is one of its own managed clusters: there, an account that reaches\n\
-         every managed cluster reaches every right on the hub as well, through the work agent.\n",
+         every managed cluster also has every right on the hub, through the work agent.\n",
     );
     for account in Account::ALL {
         let _ = write!(

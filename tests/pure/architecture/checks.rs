@@ -187,24 +187,6 @@ pub(crate) fn size_fault(path: &str, text: &str) -> Option<String> {
     (lines > stop).then(|| format!("{path}: {lines} lines before its tests, the stop is {stop}"))
 }
 
-/// Words that hide who acts. A comment names the subject: the user, a client, a field manager, the agent, the API server.
-const HIDING: [&str; 5] = ["nobody", "somebody", "whoever", "anybody", "everybody"];
-
-/// Comments of a file that hide who acts.
-pub(crate) fn hidden_subjects(path: &str, text: &str) -> Vec<String> {
-    let hides = |comment: &str| {
-        let comment = comment.to_lowercase();
-        let mut words = comment.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-        words.any(|word| HIDING.contains(&word))
-    };
-    let comments = text.lines().enumerate().filter_map(|(at, line)| {
-        let (before, comment) = line.split_once("//")?;
-        let is_comment = before.trim().is_empty() && hides(comment);
-        is_comment.then(|| format!("{path}:{}: a comment names the subject that acts", at + 1))
-    });
-    comments.collect()
-}
-
 /// Returns a file's text up to its unit tests.
 pub(crate) fn production(text: &str) -> String {
     text.lines()

@@ -378,7 +378,7 @@ pub(crate) fn template(variant: u8, edition: u32) -> Value {
     let data = match variant {
         0 | 1 => json!({"message": "{{MESSAGE}}", "template": format!("template-{edition}")}),
         2 => json!({"message": "{{MESSAGE}}", "cluster": "{{CLUSTER_NAME}}"}),
-        _ => json!({"template": format!("template-{edition}"), "unknown": "{{NOBODY_KNOWS}}"}),
+        _ => json!({"template": format!("template-{edition}"), "unknown": "{{NOT_SET}}"}),
     };
     let first = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "agent", "namespace": "x"}, "data": data});
     let second = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "agent", "namespace": "x"},

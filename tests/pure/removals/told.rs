@@ -67,7 +67,7 @@ fn messages_while_the_time_is_unknown_are_written_once_and_removed() {
 
 /// Unknown states of a placement that a strategy was just changed to, and the add-on's conditions for them.
 fn little_known() -> [(&'static str, Mistake, &'static str); 6] {
-    let undecided = "placement default/new is not decided yet";
+    let undecided = "placement default/new has no complete PlacementDecision yet";
     [
         ("absent", |_| {}, "placement default/new does not exist"),
         ("without a status", |world| world.second(None, None), undecided),
@@ -117,7 +117,7 @@ fn a_strategy_with_an_undecided_placement_removes_nothing() {
                 world.pass(HOUR);
                 assert_eq!(world.left(), clusters, "{what}");
                 assert!(world.says().contains(says), "{what}: {}", world.says());
-                let held = format!("{clusters} instances are held");
+                let held = format!("{clusters} removals are held");
                 let kept = world.says().contains(&format!("0 of {clusters} clusters"));
                 assert!(
                     kept || (world.says().contains(&held) && world.held() == clusters),
@@ -170,9 +170,7 @@ fn owners_that_cannot_be_read_again_are_reported() {
             "{says}"
         );
         assert!(
-            says.ends_with(&format!(
-                "no cluster is to have the add-on. {clusters} instances are held"
-            )),
+            says.ends_with(&format!("no cluster is selected. {clusters} removals are held")),
             "{says}"
         );
         world.store.reasons_read(&ObjectKey::addon(&"hello".into()));
@@ -188,10 +186,10 @@ fn blocked_removals_are_reported_with_the_time_at_which_they_continue() {
     world.decide(0);
     world.pass(SignedDuration::from_secs(30));
     let says = world.says();
-    let expected = "80 removals are held: no more than 20 instances go in a minute, the next at 2030-01-01T00:01:10Z; to let all of them go, annotate";
+    let expected = "80 removals are held: at most 20 instances are removed per minute, the next at 2030-01-01T00:01:10Z; to remove all of them now, annotate";
     assert!(says.starts_with(expected), "{says}");
     assert!(
-        says.ends_with("no cluster is to have the add-on. 80 instances are held"),
+        says.ends_with("no cluster is selected. 80 removals are held"),
         "{says}"
     );
 }

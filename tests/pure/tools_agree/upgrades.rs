@@ -422,7 +422,7 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
             Fate::Failing => "Failing: etcd quorum lost",
             Fate::NotAccepted => "operator foo blocks",
             Fate::PreNotApplied => "pre-upgrade work not applied: quota exceeded",
-            Fate::NoId => "neither a label nor a claim",
+            Fate::NoId => "neither the label clusterID",
             Fate::Newer => "the cluster runs 4.13.1",
             Fate::Done | Fate::Moving | Fate::Offline => continue,
         };
@@ -461,7 +461,7 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
             (answer.is_ok_and(|answer| answer.is_well()), "ends well in why"),
             (!text.is_empty() && !text.contains(cause), "has no cause in why"),
             (
-                text.contains("it is on its way"),
+                text.contains("the cluster is being upgraded"),
                 "is on its way according to why",
             ),
         ];

@@ -122,7 +122,7 @@ class Looker:
         self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader")
         self.browser.open(self.origin)
         self.enter("invalid-token")
-        self.browser.until("the token is refused", lambda: "does not know" in self.browser.text("#sign-in-why"))
+        self.browser.until("the token is refused", lambda: "does not accept" in self.browser.text("#sign-in-why"))
         assert "helloworld" not in self.browser.text("body")
         self.enter(self.kubectl("create", "token", "unprivileged"))
         self.browser.until("it is said what is left out", lambda: "left out" in self.browser.text("#list-note"))

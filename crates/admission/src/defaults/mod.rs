@@ -1,8 +1,7 @@
-//! The defaults stage: what the gate adds to an object that left it out.
+//! The defaults stage: the fields that the gate adds to an object.
 //!
-//! Decides additions of absent scalars only. A default never changes what a client wrote, is the same for the same
-//! object and facts, and adds nothing to its own result. What a default rests on is asked of the hub itself: a wrong default,
-//! made because a watch is behind, would never be put right.
+//! It adds only absent scalars. A default never changes what a client wrote, is the same for the same object and facts, and adds nothing to
+//! its own result. The data of a default is confirmed on the hub, because a wrong default from an outdated cache would never be corrected.
 
 mod provenance;
 
@@ -17,14 +16,14 @@ use provenance::{Provenance, of_created, of_updated};
 use serde_json::Value;
 use store::{Facts, Kind, ObjectKey};
 
-/// What is added, and what the hub should be asked about before it is relied on.
+/// The additions, and the objects to read from the hub before they are final.
 #[derive(Debug, Default)]
 pub(super) struct Filled {
     pub(super) patch: Patch,
     pub(super) asked: BTreeSet<ObjectKey>,
 }
 
-/// Tells whether the author of a new `ManagedClusterAddOn` is known to have given no install namespace.
+/// Returns whether it is known that the author of a new `ManagedClusterAddOn` has set no install namespace.
 pub(super) fn leaves_namespace_open(object: &Value) -> bool {
     of_created(object) == Provenance::Defaulted
 }
@@ -60,13 +59,13 @@ pub(super) fn fill(
 
 const FIELD: &str = "installNamespace";
 
-/// Returns the addition to `object`, if it needs one; `template` is asked only for a new object whose field no client wrote.
+/// Returns the addition to `object`, if it needs one. `template` is called only for a new object whose field no client has set.
 pub(super) fn addition(
     object: &Value,
     old: Option<&Value>,
     template: impl FnOnce() -> Option<InstallNamespace>,
 ) -> Option<PatchOperation> {
-    // An object without a spec is refused by its schema; a spec made here would hide that.
+    // The schema refuses an object without a spec, and adding a spec would hide that.
     let spec = object.get("spec")?.as_object()?;
     let given = spec.get(FIELD).filter(|value| !value.is_null());
     let provenance = |of: fn(&Value) -> Provenance| match given {
@@ -92,7 +91,7 @@ fn operation(given: Option<&Value>, wanted: &str) -> Option<PatchOperation> {
     let path = PointerBuf::from_tokens(["spec", FIELD]);
     let value = Value::from(wanted);
     match given {
-        // The default of the CRD is about to do the same.
+        // The CRD has the same default.
         None if wanted == DEFAULT_INSTALL_NAMESPACE => None,
         None => Some(PatchOperation::Add(AddOperation { path, value })),
         Some(given) if *given == value => None,

@@ -1,22 +1,21 @@
 //! Who set `spec.installNamespace`: the user, or the default of the CRD.
 //!
-//! The API server applies a CRD's defaults before it asks a webhook, so that a field with a default is never seen
-//! absent. Decides from what the API server and kubectl record about a request whether the user wrote the field. Says
-//! "unknown" where no record tells.
+//! The API server applies the defaults of a CRD before it calls a webhook, so a field with a default is never absent. The records of the
+//! API server and kubectl in the object show whether the user has set the field; without a record it is unknown.
 
 use api::names::annotations::INSTALL_NAMESPACE;
 use serde_json::Value;
 
 const FIELD: &str = "installNamespace";
 
-/// What is known about where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Provenance {
     /// A client wrote it.
     Written,
     /// No client wrote it: it is the default of the CRD.
     Defaulted,
-    /// No record tells.
+    /// There is no record.
     Unknown,
 }
 
@@ -50,8 +49,8 @@ pub(super) fn of_created(object: &Value) -> Provenance {
 
 /// Returns where the install namespace of a changed object comes from.
 ///
-/// The annotation tells of the last `kubectl apply` and nothing of an edit after it, so that here only the record of
-/// owners counts, and it must name no owner of the field.
+/// The annotation records only the last `kubectl apply` and no later edit. So only `managedFields` counts here, and must have no owner of
+/// the field.
 pub(super) fn of_updated(object: &Value) -> Provenance {
     match (owners(object, "Apply"), owners(object, "Update")) {
         (Owners::Some, _) | (_, Owners::Some) => Provenance::Written,
@@ -86,7 +85,7 @@ fn owners(object: &Value, operation: &str) -> Owners {
                 let annotations = fields.get("f:metadata")?.get("f:annotations")?;
                 annotations.get(format!("f:{INSTALL_NAMESPACE}"))
             }),
-            // Another version may spell the field differently, and then its silence says nothing.
+            // Another version may have another name for the field, so its absence is no information.
             _ => return Owners::Unrecorded,
         };
         if owner.is_some() {

@@ -1,7 +1,7 @@
-//! Facts of the fleet as values for policies.
+//! Facts about the fleet as values for policies.
 //!
-//! Decides which part of the fleet an object is about, and what is said of it. Every value has all its members, so that
-//! an expression need not ask for them; `found` tells whether the thing is there. What is not known is not made up.
+//! Every value has all of its members, so that an expression does not need `has()`; `found` is whether the object exists. An unknown fact
+//! has no value.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,10 @@ use crate::subject::{Addon, ClusterAddon, Kind as Subject};
 use model::{ConfigReference, ConfigType, RawReference};
 use store::{AddonFacts, ClusterFacts, ConfigPresence, Facts, Kind, LabelMap, PlacementFacts};
 
-/// The most decision groups that one object refers to, each counted as often as its placement is named.
+/// The maximum number of decision groups of all placements that one object refers to.
 const MOST_GROUPS: usize = 50_000;
 
-/// What is known about one object and what it refers to.
+/// The facts about one object and the objects that it refers to.
 pub(super) struct FleetFacts<'a> {
     pub(super) facts: &'a Facts,
     /// Plural name of the resource.
@@ -142,7 +142,7 @@ impl FleetFacts<'_> {
         })
     }
 
-    /// An add-on supports what it lists itself, here and now; what it says on the hub counts for its instances.
+    /// For a ClusterManagementAddOn these are the types in the object itself; for a ManagedClusterAddOn those of the add-on on the hub.
     fn supports(&self, of: &ConfigType, listed: &BTreeSet<(&str, &str)>) -> Value {
         if self.resource == Addon::RESOURCE {
             return json!(listed.contains(&(of.group(), of.resource())));
@@ -161,7 +161,7 @@ impl FleetFacts<'_> {
         }
     }
 
-    /// Returns the placements; nothing when they have more groups than are looked at.
+    /// Returns the placements; `None` if they have too many decision groups.
     fn placements(&self) -> Option<Value> {
         let own = self.object.pointer("/spec/installStrategy/placements");
         let named: Vec<(String, String)> = match self.resource {
@@ -184,13 +184,13 @@ impl FleetFacts<'_> {
                 .collect(),
             _ => Vec::new(),
         };
-        let mut room = MOST_GROUPS;
+        let mut remaining = MOST_GROUPS;
         let value = |(namespace, name): &(String, String)| {
             let groups = self
                 .facts
                 .placement(namespace, name)
                 .map_or(0, |found| found.groups.len());
-            room = room.checked_sub(groups)?;
+            remaining = remaining.checked_sub(groups)?;
             Some(self.placement_value(namespace, name))
         };
         named.iter().map(value).collect()
@@ -276,7 +276,7 @@ fn cluster_value(name: &str, found: Option<&ClusterFacts>) -> Value {
     })
 }
 
-/// Returns every reference to a configuration, with its place: those of the object and those of its placements.
+/// Returns every reference to a configuration with its path: those of the object and those of its placements.
 pub fn references(object: &Value) -> Vec<(String, ConfigReference)> {
     let mut found = Vec::new();
     let mut add = |at: &Value, pointer: &str, path: &str| {
@@ -318,7 +318,7 @@ fn items<'v>(at: &'v Value, pointer: &str, path: &str) -> Vec<(String, &'v Value
         .collect()
 }
 
-/// Reads a reference; type and place may stand in two objects.
+/// Parses a reference; its type and its name may be in two objects.
 fn reference(of: &Value, place: &Value) -> Option<ConfigReference> {
     fn text<'v>(at: &'v Value, name: &str) -> Option<&'v str> {
         at.get(name).and_then(Value::as_str)

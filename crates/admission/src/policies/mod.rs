@@ -1,7 +1,7 @@
-//! The policies stage: what users' own rules say of a request.
+//! The policies stage: evaluates the policies of users for a request.
 //!
-//! `facts` turns what is known of the fleet into values, `question` a request, `stage` runs the policies between the
-//! built-in defaults and the verdict, `trial` for `tidegate policy test` and `bench`, outside of the gate.
+//! `facts` converts facts about the fleet to values, `question` converts a request, `stage` runs the policies between the built-in defaults
+//! and the verdict, and `trial` runs them for `tidegate policy test` and `bench`, outside of the gate.
 
 mod facts;
 mod question;

@@ -1,7 +1,7 @@
-//! A request as policies see it: the variable `request`.
+//! The variable `request` of policies.
 //!
-//! Decides which members it has: those of an AdmissionRequest, objects aside. Without a user, as in an audit, `userInfo`
-//! is left out: a policy which reads it cannot be judged, instead of being judged by a made-up user.
+//! It has the members of an AdmissionRequest without the objects. Without a user, as in an audit, `userInfo` is omitted, so that a policy
+//! that reads it cannot be evaluated.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::policy::Target;
 use crate::request::{Operation, Request};
 use kubernetes::field::Path;
 
-/// Returns the word for an operation.
+/// Returns the name of an operation.
 pub(super) fn word(operation: Operation) -> &'static str {
     match operation {
         Operation::Create => "CREATE",
@@ -19,7 +19,7 @@ pub(super) fn word(operation: Operation) -> &'static str {
     }
 }
 
-/// Returns what is done to which object.
+/// Returns the operation and the object.
 pub(super) fn target<'a>(request: &Request<'a>, name: &'a str) -> Target<'a> {
     Target {
         operation: word(request.operation),

@@ -1,7 +1,7 @@
-//! Policies between the built-in defaults and the verdict.
+//! Runs policies between the built-in defaults and the verdict.
 //!
-//! Decides when they run, and what becomes of an old fault: on an update it warns, as for built-in rules. Their mutations see
-//! the object as it came with the built-in defaults, their validations as it would be stored.
+//! An old fault only warns in an update, as with built-in rules. Mutations get the object as it was received with the built-in defaults,
+//! validations get it as it would be stored.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -22,7 +22,7 @@ use store::{Confirmed, Facts, Kind, ObjectKey};
 /// The end of a name that the API server could have generated.
 const GENERATED: &str = "x7k2q";
 
-/// What policies are asked about.
+/// The input of policies.
 #[derive(Clone, Copy)]
 pub(crate) struct PolicyAttributes<'a> {
     pub(crate) request: &'a Request<'a>,
@@ -32,27 +32,27 @@ pub(crate) struct PolicyAttributes<'a> {
     pub(crate) scope: Scope<'a>,
 }
 
-/// What policies add to an object.
+/// The additions of policies to an object.
 #[derive(Default)]
 pub(crate) struct Added {
     pub(crate) patch: Patch,
     pub(crate) findings: Findings,
     pub(crate) undecided: Vec<Violation>,
-    /// The namespace, where the hub should be asked for it.
+    /// The namespace, if it must be read from the hub.
     pub(crate) asked: Option<ObjectKey>,
 }
 
-/// What policies say of an object.
+/// The findings of policies for an object.
 #[derive(Default)]
 pub(crate) struct PolicyFindings {
     pub(crate) findings: Findings,
     pub(crate) annotations: BTreeMap<String, String>,
     pub(crate) undecided: Vec<Violation>,
-    /// The namespace, where the hub should be asked for it.
+    /// The namespace, if it must be read from the hub.
     pub(crate) asked: Option<ObjectKey>,
 }
 
-/// Returns what policies add; `patch` is what the built-in defaults add.
+/// Returns the additions of policies; `patch` is the addition of the built-in defaults.
 pub(crate) fn mutate(
     asked: &PolicyAttributes<'_>,
     object: &Value,
@@ -64,7 +64,7 @@ pub(crate) fn mutate(
         return Added::default();
     }
     let mut object = object.clone();
-    // They were made for this object a moment ago.
+    // They were created for this object.
     let _fits = json_patch::patch(&mut object, patch);
     let Mutated { patch, mut findings } = asked.ask(Some(&object), old, |question| policies.mutate(question));
     Added {
@@ -75,8 +75,8 @@ pub(crate) fn mutate(
     }
 }
 
-/// Returns what policies say. An object that does not fit its schema may make expressions fail that are right: then only
-/// what is surely broken is told.
+/// Returns the findings of policies. If an object does not fit its schema, correct expressions may fail, so only definite violations are
+/// reported.
 pub(crate) fn examine(
     asked: &PolicyAttributes<'_>,
     object: &Value,
@@ -89,7 +89,7 @@ pub(crate) fn examine(
     }
     if let Some(named) = with_a_name(object).filter(|_| asked.request.webhook == Webhook::Mutate) {
         return match asked.request.circumstances.unknown {
-            // The API server generates the name between the two webhooks: the second one decides.
+            // The API server generates the name between the two webhooks, so the second webhook decides.
             UnknownFacts::Fail => PolicyFindings::default(),
             UnknownFacts::SetAside => {
                 let name = named.pointer("/metadata/name").and_then(Value::as_str);
@@ -132,7 +132,7 @@ pub(crate) fn examine(
     }
 }
 
-/// Returns an object with a name such as the API server generates, if it has to.
+/// Returns an object with a name like those that the API server generates, if it has `generateName`.
 pub(super) fn with_a_name(object: &Value) -> Option<Value> {
     if !crate::policy::awaits_name(object) {
         return None;
@@ -145,7 +145,7 @@ pub(super) fn with_a_name(object: &Value) -> Option<Value> {
     Some(named)
 }
 
-/// Returns what policies say of a deletion: of the object there is only what is stored.
+/// Returns the findings of policies for a deletion, which has only the stored object.
 pub(crate) fn part_with(asked: &PolicyAttributes<'_>, stored: &Value) -> PolicyFindings {
     let policies = &asked.rulebook.policies;
     if policies.is_empty() {
@@ -163,12 +163,12 @@ pub(crate) fn part_with(asked: &PolicyAttributes<'_>, stored: &Value) -> PolicyF
 }
 
 impl PolicyAttributes<'_> {
-    /// Sorts findings by what their policies, and then the operator, want to happen.
+    /// Applies the actions of the policies, and then the enforcement settings.
     pub(super) fn collected(&self, findings: &[Finding]) -> Findings {
         self.rulebook.enforcement.apply(sorted(findings), &self.scope)
     }
 
-    /// Returns the namespace if something hangs on it that no watch has shown: it may have come a moment ago.
+    /// Returns the namespace if a finding depends on it and it is missing in the watch cache, because it may be new.
     fn place(&self, findings: &[Finding]) -> Option<ObjectKey> {
         let mut findings = findings.iter();
         let lacks = findings.any(|finding| finding.judgement == Judgement::NoNamespace);
@@ -176,7 +176,7 @@ impl PolicyAttributes<'_> {
         (lacks && may_ask).then(|| ObjectKey::new(Kind::Namespace, "", self.request.namespace))
     }
 
-    /// Takes out what cannot be decided here, if the caller wants to hear of it.
+    /// Removes and returns the undecided findings, if the caller requests them.
     fn set_aside(&self, findings: &mut Vec<Finding>) -> Vec<Violation> {
         match self.request.circumstances.unknown {
             UnknownFacts::Fail => Vec::new(),
@@ -187,7 +187,7 @@ impl PolicyAttributes<'_> {
         }
     }
 
-    /// Tells whether a finding hangs on what is not known here: a fact, or the user of the request.
+    /// Returns whether a finding depends on an unknown fact, or on the unknown user of the request.
     fn is_open(&self, finding: &Finding) -> bool {
         match finding.judgement {
             Judgement::Unknown | Judgement::NoNamespace => true,
@@ -199,7 +199,7 @@ impl PolicyAttributes<'_> {
         }
     }
 
-    /// Returns what a set of policies says of an object and its stored predecessor.
+    /// Evaluates a set of policies for an object and its stored version.
     pub(super) fn validate(
         &self,
         policies: &PolicySet,
@@ -243,16 +243,15 @@ impl PolicyAttributes<'_> {
     }
 }
 
-/// Returns what a fault is about, as text. Nothing is untouched where something changes that the policy reads, whatever field it
-/// names: `fieldPath` is where the message points. A policy that names no field is about all that it reads: the whole object changes
-/// with every label.
+/// Returns what a fault is about, as text. A fault is unchanged only if nothing changes that the policy reads, whatever its `fieldPath` is.
+/// A fault without a `fieldPath` is about everything that the policy reads, and not about the whole object, which changes with every label.
 fn about(
     violation: &Violation,
     values: &mut Values<'_>,
     sees_the_same: impl FnOnce() -> bool,
 ) -> Option<Rc<str>> {
     if !sees_the_same() {
-        // No JSON value is written like this, so it equals that of no old fault.
+        // No JSON value has this text, so it is different from that of every old fault.
         return Some(Rc::from("changed"));
     }
     if *violation.path() == Path::root() {
@@ -261,7 +260,7 @@ fn about(
     values.at(violation.path())
 }
 
-/// Sorts findings by what their policies want to happen.
+/// Applies the actions of the policies.
 fn sorted(findings: &[Finding]) -> Findings {
     let mut collected = Findings::new();
     for finding in findings {

@@ -1,7 +1,6 @@
-//! Policies alone, on an object of any kind: for tests of policies, and for measuring them.
+//! Runs only policies, on an object of any kind, for tests and benchmarks of policies.
 //!
-//! Decides nothing that the gate would not: the same mutations, the same validations, the same ratchet, without the built-in
-//! rules.
+//! Mutations, validations and the ratchet are the same as in the gate; built-in rules do not run.
 
 use std::collections::BTreeMap;
 
@@ -18,24 +17,24 @@ use crate::shape;
 use kubernetes::field::Findings;
 use store::Facts;
 
-/// What policies do with an object and say of it.
+/// The results of policies for an object.
 #[derive(Clone, Debug, Default)]
 pub struct Trial {
-    /// The object with what the mutations add.
+    /// The object after the mutations.
     pub object: Value,
-    /// What they add.
+    /// The patch of the mutations.
     pub patch: Patch,
-    /// What they say, with old faults as warnings.
+    /// The findings, with old faults as warnings.
     pub findings: Findings,
-    /// What they say, one by one.
+    /// The single findings.
     pub each: Vec<Finding>,
-    /// What they want to be recorded.
+    /// The audit annotations.
     pub annotations: BTreeMap<String, String>,
     /// Every validation that was evaluated.
     pub seen: Vec<EvaluatedValidation>,
 }
 
-/// Asks the policies of a rulebook about an object; about one that is to be deleted, when that is the request.
+/// Evaluates the policies of a rulebook for an object, or for a deletion if that is the operation.
 pub fn try_policies(
     request: &Request<'_>,
     object: &Value,
@@ -59,7 +58,7 @@ pub fn try_policies(
         },
     };
     let policies = &rulebook.policies;
-    // The API server fills in the defaults of a definition before it asks a webhook.
+    // The API server applies the defaults of a CRD before it calls a webhook.
     let defaulted = |document: &Value| {
         let mut document = document.clone();
         if let Some(shape) = shape::of(request) {
@@ -74,7 +73,7 @@ pub fn try_policies(
     }
     let added = asked.ask(Some(object), old, |question| policies.mutate(question));
     let mut object = object.clone();
-    // They were made for this object a moment ago.
+    // They were created for this object.
     let _fits = json_patch::patch(&mut object, &added.patch);
     let named = with_a_name(&object);
     let name = named.as_ref().and_then(|named| named.pointer("/metadata/name"));
@@ -103,7 +102,7 @@ pub fn try_policies(
     }
 }
 
-/// Asks about a deletion: nothing is added, and there is no older fault to be patient with.
+/// Evaluates policies for a deletion: nothing is added, and there are no old faults.
 fn parting(asked: &PolicyAttributes<'_>, stored: &Value) -> Trial {
     let outcome = asked.validate(&asked.rulebook.policies, (None, Some(stored)));
     Trial {

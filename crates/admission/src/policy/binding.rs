@@ -1,6 +1,6 @@
-//! What a policy is bound to: what happens when it is broken, for which objects, and with which params.
+//! Bindings of policies: the actions on a violation, the objects, and the params.
 //!
-//! Decides how Kubernetes' bindings and the inline binding of our own kind are read.
+//! Parses the bindings of Kubernetes and the inline binding of `AddOnPolicy`.
 
 use cel_engine::admission_policy::MatchResources;
 use kubernetes::labels::Selector;
@@ -27,16 +27,16 @@ pub(super) struct Binding {
 
 #[derive(Clone, Debug)]
 enum Params {
-    /// There are none: expressions see null.
+    /// None: in expressions `params` is null.
     None,
-    /// They stand in the policy itself.
+    /// They are in the policy itself.
     Inline(Value),
-    /// They stand in other objects, which were found when the policy was loaded.
+    /// They are in other objects, which were found when the policy was loaded.
     Objects {
         found: Vec<Value>,
-        /// Only those in the namespace of the request count.
+        /// Only the objects in the namespace of the request are used.
         beside: bool,
-        /// Some of their kind live in namespaces.
+        /// Some of the objects are namespaced.
         placed: bool,
         when_missing: Missing,
     },
@@ -46,19 +46,19 @@ enum Params {
 enum Missing {
     /// The policy does not apply.
     Allow,
-    /// It cannot be judged.
+    /// It cannot be evaluated.
     Deny,
 }
 
 impl Binding {
-    /// Reads the inline binding of a policy of ours.
+    /// Parses the inline binding of an `AddOnPolicy`.
     pub(super) fn inline(written: &Written, faults: &mut Vec<PolicyFault>) -> Self {
         let spec = &written.spec;
         let root = Path::parse("spec");
         if spec.param_kind.is_some() && spec.params.is_none() {
             faults.push(PolicyFault::at(
                 root.key("paramKind"),
-                "needs a binding of Kubernetes: write the params themselves into spec.params",
+                "works only with a binding of Kubernetes; set the params themselves in spec.params",
             ));
         }
         Self {
@@ -68,7 +68,7 @@ impl Binding {
         }
     }
 
-    /// Reads a binding of Kubernetes; `objects` are those that params may be found in.
+    /// Parses a binding of Kubernetes. `objects` are those in which params are searched.
     pub(super) fn upstream(
         written: &Written,
         kind: Option<&ParamKind>,
@@ -85,7 +85,7 @@ impl Binding {
             .get("matchResources")
             .and_then(|raw| serde_json::from_value(raw.clone()).ok());
         let actions = match written.kind {
-            // A mutation that fails refuses; there is nothing else to say.
+            // A mutation that fails refuses the request; it has no other action.
             Kind::MutatingBinding => Actions::DENY,
             Kind::ValidatingBinding | Kind::AddOnPolicy | Kind::Validating | Kind::Mutating => {
                 actions(&words, &root, faults)
@@ -108,7 +108,7 @@ impl Binding {
         }
     }
 
-    /// Returns the params with which a request is judged, one after another.
+    /// Returns the params with which the policy is evaluated for a request, one after another.
     pub(super) fn params(&self, question: &Question<'_>) -> Result<Vec<&Value>, String> {
         match &self.params {
             Params::None => Ok(vec![&NULL]),
@@ -120,7 +120,10 @@ impl Binding {
                 when_missing,
             } => {
                 if *beside && *placed && question.target.namespace.is_empty() {
-                    return Err("the params stand in the namespace of the object, which has none".to_owned());
+                    return Err(
+                        "the params are in the namespace of the object, and the object has no namespace"
+                            .to_owned(),
+                    );
                 }
                 let here: Vec<&Value> = found
                     .iter()
@@ -148,16 +151,16 @@ fn actions(words: &[String], root: &Path, faults: &mut Vec<PolicyFault>) -> Acti
     if has("Deny") && has("Warn") {
         faults.push(PolicyFault::at(
             root.key("validationActions"),
-            "\"Deny\" and \"Warn\" exclude each other: a refusal says everything that a warning would",
+            "\"Deny\" and \"Warn\" exclude each other: the message of a refusal is the same as that of the warning",
         ));
     }
-    let told = match (has("Deny"), has("Warn"), has("Audit")) {
+    let notice = match (has("Deny"), has("Warn"), has("Audit")) {
         (true, _, _) | (false, false, false) => UserNotice::Refused,
         (false, true, _) => UserNotice::Warned,
         (false, false, true) => UserNotice::Nothing,
     };
     Actions {
-        told,
+        notice,
         audit: has("Audit"),
     }
 }

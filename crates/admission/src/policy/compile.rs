@@ -1,6 +1,4 @@
-//! From a written policy to one that can be evaluated: whole, or not at all.
-//!
-//! Decides what a policy must have, and compiles every part of it, so that all faults are told at once.
+//! Compiles policies. Every part is compiled, so that all faults are reported together.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +29,7 @@ pub(super) struct Policy {
     pub(super) generation: Option<i64>,
     /// Whether it is written in the former group of our kind.
     pub(super) is_former: bool,
-    /// As it was written.
+    /// The spec as it was written.
     pub(super) spec: AddOnPolicySpec,
     pub(super) facts: BTreeSet<Fact>,
     pub(super) matcher: MatchResources,
@@ -44,7 +42,7 @@ pub(super) struct Policy {
     pub(super) on_failure: FailurePolicy,
     pub(super) bindings: Vec<Binding>,
     pub(super) exceptions: Vec<Exception>,
-    /// Whether it asks for more of a namespace than its name.
+    /// Whether it reads more of a namespace than its name.
     pub(super) reads_namespace: bool,
 }
 
@@ -93,7 +91,7 @@ impl Policy {
             || references.any(|reference| reference.name == "namespaceObject")
     }
 
-    /// Returns every expression, with where it stands.
+    /// Returns every expression with its path.
     pub(super) fn expressions(&self) -> impl Iterator<Item = (Path, &Expression)> {
         let at = |list: &'static str, field: &'static str| {
             move |index: usize| Path::parse("spec").key(list).index(index).key(field)
@@ -176,7 +174,7 @@ pub(super) fn policy(
         root,
     };
     let policy = parts.policy(written, bound);
-    // What follows from a fault of form is no second fault; everything else is told beside it.
+    // A consequence of a malformed field is not reported; all other faults are.
     let others = parts.faults.into_iter();
     let others = others.filter(|fault| !written.doubts.cover(&fault.path));
     let faults: Vec<PolicyFault> = written.faults.iter().cloned().chain(others).collect();
@@ -187,7 +185,7 @@ pub(super) fn policy(
     }
 }
 
-/// Returns the facts that a policy declares: all of them where it is not known which.
+/// Returns the facts that a policy declares, or all facts if the list is malformed.
 fn facts(written: &Written) -> BTreeSet<Fact> {
     if written.doubts.touch(&Path::parse("spec.facts")) {
         return Fact::ALL.into_iter().collect();
@@ -215,15 +213,15 @@ impl Parts {
             self.needs(spec);
         }
         self.params(spec);
-        // Conditions and validations may read every variable, a variable only those above it. Kubernetes evaluates match conditions
-        // before the variables, so that those of its own kinds read none.
+        // Conditions and validations can read every variable, a variable only those before it. Kubernetes evaluates match conditions before
+        // the variables, so match conditions of its policies can read no variables.
         let early = (written.kind != Kind::AddOnPolicy).then(|| self.conditions(spec));
         let variables = self.variables(spec);
         let conditions = early.unwrap_or_else(|| self.conditions(spec));
         let validations = self.validations(spec);
         let schemas = self.schemas(spec);
         let mutations = self.mutations(spec);
-        // Those as well that do not compile: an exception that names one of them is not at fault for that.
+        // Includes validations that do not compile, because an exception that names one of them is valid.
         let ids = part_ids(spec);
         let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
         self.unique(&ids);
@@ -295,7 +293,7 @@ impl Parts {
         for (index, variable) in spec.variables.iter().enumerate() {
             let path = self.root.key("variables").index(index);
             if !is_word(&variable.name) {
-                let words = "must be a word of letters, digits and underscores";
+                let words = "must be an identifier of letters, digits and underscores";
                 self.faults.push(PolicyFault::at(path.key("name"), words));
                 self.terms.any_variable = true;
                 continue;
@@ -305,14 +303,14 @@ impl Parts {
                 .as_ref()
                 .map(|one| one.needs.clone())
                 .unwrap_or_default();
-            // Declared even if it does not compile: an expression that reads it is not at fault for that.
+            // Declared even if it does not compile, because an expression that reads it is valid.
             if self
                 .terms
                 .variables
                 .insert(variable.name.clone(), needs)
                 .is_some()
             {
-                let words = format!("stands twice: {}", quoted(&variable.name));
+                let words = format!("duplicate variable {}", quoted(&variable.name));
                 self.faults.push(PolicyFault::at(path.key("name"), words));
             }
             let is_list = |one: &Expression| one.program.result_kind() == ResultKind::List;
@@ -410,11 +408,11 @@ impl Parts {
             };
             let path = path.key(field);
             if other.is_some() {
-                let words = format!("patchType {} takes only {field}", quoted(&raw.patch_type));
+                let words = format!("patchType {} supports only {field}", quoted(&raw.patch_type));
                 self.faults.push(PolicyFault::at(path.clone(), words));
             }
             let Some(patched) = patched else {
-                self.faults.push(PolicyFault::at(path, "must be there"));
+                self.faults.push(PolicyFault::at(path, "must be set"));
                 continue;
             };
             let path = path.key("expression");
@@ -476,7 +474,7 @@ impl Parts {
         read
     }
 
-    /// A field path is written as in definitions: `.spec.configs`, with or without the first dot.
+    /// Parses a field path such as `.spec.configs`, with or without the first dot.
     fn field_path(&mut self, raw: &str, path: &Path) -> Path {
         let text = raw.trim();
         let text = text.strip_prefix('.').unwrap_or(text);
@@ -492,7 +490,7 @@ impl Parts {
         let mut known = BTreeSet::new();
         for id in ids {
             if !known.insert(*id) {
-                let words = format!("two parts have the id {}", quoted(id));
+                let words = format!("duplicate id {}", quoted(id));
                 self.faults.push(PolicyFault::at(self.root.clone(), words));
             }
         }

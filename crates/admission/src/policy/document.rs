@@ -1,8 +1,8 @@
-//! Documents that are policies: kinds, and the reading of their specs.
+//! Parses policy documents: `AddOnPolicy`, for one more release also in its former API group, and Kubernetes' admission policies with
+//! their bindings.
 //!
-//! Decides which kinds are read: AddOnPolicy, for one release more in its former group as well, and Kubernetes' admission
-//! policies with their bindings. All specs are held against the schema of AddOnPolicy, which has every field of theirs: a
-//! misspelt field must not silently do nothing.
+//! All specs are checked with the schema of `AddOnPolicy`, which has every field of the others: a misspelt field must not be ignored
+//! silently.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -18,7 +18,7 @@ use kubernetes::field::{Path, Segment, nearest, quoted};
 
 const UPSTREAM: &str = "admissionregistration.k8s.io";
 
-/// Where a policy comes from. Files come before the hub: a policy of the operator's cannot be displaced.
+/// The origin of a policy. Files take precedence over the hub, so that a user of the hub cannot replace a policy of the operator.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
     /// A file.
@@ -27,16 +27,16 @@ pub enum Origin {
     Hub,
 }
 
-/// A document, and where it comes from.
+/// A document with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// What it says.
+    /// Its content.
     pub document: Value,
 }
 
-/// The kinds that are read.
+/// The supported kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     AddOnPolicy,
@@ -46,7 +46,7 @@ pub(super) enum Kind {
     MutatingBinding,
 }
 
-/// A policy or a binding as it was written, with what is wrong with its form.
+/// A policy or a binding as it was written, with its malformed fields.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     pub(super) kind: Kind,
@@ -55,16 +55,16 @@ pub(super) struct Written {
     pub(super) generation: Option<i64>,
     /// Whether it is written in the former group of our kind.
     pub(super) is_former: bool,
-    /// What it says, as far as it can be understood.
+    /// The spec, as far as it can be parsed.
     pub(super) spec: AddOnPolicySpec,
     /// The whole spec of a binding.
     pub(super) binding: Value,
     pub(super) faults: Vec<PolicyFault>,
-    /// What of the spec cannot be understood.
+    /// The parts of the spec that cannot be parsed.
     pub(super) doubts: Doubts,
 }
 
-/// What is wrong with the form of a spec, and what of the spec is not known because of it.
+/// The malformed fields of a spec, and the parts that are unknown because of them.
 #[derive(Debug, Default)]
 struct Form {
     faults: Vec<PolicyFault>,
@@ -72,7 +72,7 @@ struct Form {
 }
 
 impl Form {
-    /// Adds a fault of a value that is there, or should be.
+    /// Adds a fault of a value that is present or required.
     fn wrong(&mut self, fault: PolicyFault) {
         self.doubts.add(fault.path.clone());
         self.faults.push(fault);
@@ -111,7 +111,7 @@ impl Kind {
         })
     }
 
-    /// Fields of the spec that only our own kind has.
+    /// Fields of the spec that only `AddOnPolicy` has.
     const fn own_fields() -> [&'static str; 7] {
         [
             "facts",
@@ -134,12 +134,12 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Tells whether a document is a policy or a binding of one.
+/// Returns whether a document is a policy or a binding.
 pub fn is_policy(document: &Value) -> bool {
     Kind::of(document).is_some()
 }
 
-/// Tells whether a document is an AddOnPolicy of the group that the kind had before; it is read for one release more.
+/// Returns whether a document is an `AddOnPolicy` of the former API group, which is supported for one more release.
 pub fn is_former(document: &Value) -> bool {
     let version = document.get("apiVersion").and_then(Value::as_str);
     let group = version
@@ -148,7 +148,7 @@ pub fn is_former(document: &Value) -> bool {
     group == Some(FORMER_GROUP) && Kind::of(document) == Some(Kind::AddOnPolicy)
 }
 
-/// Reads a document; `None` when it is neither a policy nor a binding.
+/// Parses a document; `None` if it is neither a policy nor a binding.
 pub(super) fn read(source: &Source) -> Option<Written> {
     let kind = Kind::of(&source.document)?;
     let meta = |name: &str| source.document.pointer(&format!("/metadata/{name}"));
@@ -219,7 +219,7 @@ static DEFINITION: LazyLock<Definition> = LazyLock::new(|| {
     Definition { definition, schema }
 });
 
-/// Returns what the schema of our kind says of a spec.
+/// Returns the faults of a spec in the schema of `AddOnPolicy`.
 fn form(spec: &Value) -> Form {
     let mut object = json!({"apiVersion": format!("{OWN_GROUP}/{VERSION}"), "kind": Kind::AddOnPolicy.name(),
         "metadata": {"name": "x"}, "spec": spec});
@@ -247,7 +247,7 @@ fn unknown_field(path: Path, definition: &Value, form: &mut Form) {
     });
     let words = match meant {
         Some((sibling, near)) => {
-            // What was meant for the sibling stands under the misspelt name, so that its value is not known.
+            // The value of the suggested field is under the misspelt name, so it is not known.
             form.doubts.add(sibling);
             format!("unknown field; did you mean {near}?")
         }
@@ -256,7 +256,7 @@ fn unknown_field(path: Path, definition: &Value, form: &mut Form) {
     form.faults.push(PolicyFault::at(path, words));
 }
 
-/// A policy of Kubernetes has fewer fields than ours; what it does not know would be dropped there.
+/// A policy of Kubernetes has fewer fields than `AddOnPolicy`; Kubernetes drops the others.
 fn upstream_form(kind: Kind, spec: &Value) -> Form {
     let other = match kind {
         Kind::Validating => "mutations",
@@ -265,7 +265,7 @@ fn upstream_form(kind: Kind, spec: &Value) -> Form {
     let strange = |path: Path| {
         PolicyFault::at(
             path,
-            format!("is no field of a {}; the kind AddOnPolicy has it", kind.name()),
+            format!("is not a field of a {}; use the kind AddOnPolicy", kind.name()),
         )
     };
     let mut form = form(spec);
@@ -362,8 +362,8 @@ mod tests {
         assert_eq!(
             found,
             [
-                "spec.facts: is no field of a ValidatingAdmissionPolicy; the kind AddOnPolicy has it",
-                "spec.validations[0].fieldPath: is no field of a ValidatingAdmissionPolicy; the kind AddOnPolicy has it",
+                "spec.facts: is not a field of a ValidatingAdmissionPolicy; use the kind AddOnPolicy",
+                "spec.validations[0].fieldPath: is not a field of a ValidatingAdmissionPolicy; use the kind AddOnPolicy",
             ]
         );
     }

@@ -1,6 +1,4 @@
-//! One policy in its activation, with its params and variables.
-//!
-//! Decides what may be spent, and why an expression has no value: its own fault, or a fact that is not known.
+//! Evaluates the expressions of one policy with its params and variables, within a cost budget.
 
 use std::collections::BTreeMap;
 
@@ -13,23 +11,23 @@ use super::expression::Expression;
 use super::question::Fact;
 use super::question::Question;
 
-/// Units that one policy may spend on one request; a unit is about one step of the evaluator.
+/// The cost budget of one policy for one request. A unit is about one step of the evaluator.
 const POLICY_UNITS: u64 = 1_000_000;
-/// Units that all policies together may spend on one request. They fit the deadline of a decision on a slow core, even where an
-/// update is judged twice: with what is to be stored and with what is.
+/// The cost budget of all policies for one request. It fits into the deadline of a decision on a slow core, even for an update that is
+/// evaluated twice, for the new and for the stored object.
 const REQUEST_UNITS: u64 = 3_000_000;
 
-/// What the policies of one request may still spend.
+/// The remaining cost budget of the policies of one request.
 #[derive(Debug)]
 pub(super) struct Budget(u64);
 
 impl Budget {
-    /// Returns a full purse.
+    /// Returns the full budget.
     pub(super) const fn full() -> Self {
         Self(REQUEST_UNITS)
     }
 
-    /// Takes units for work that no expression does.
+    /// Takes units for work outside of expressions.
     pub(super) fn take(&mut self, units: u64) {
         self.0 = self.0.saturating_sub(units);
     }
@@ -41,7 +39,7 @@ pub(super) enum Trouble {
     /// It failed.
     Failed(String),
     /// It took too long.
-    GaveUp(String),
+    Stopped(String),
     /// A fact that it reads is not known.
     Unknown(Fact),
     /// The namespace of the object is not known, or its labels are not.
@@ -49,13 +47,13 @@ pub(super) enum Trouble {
 }
 
 impl Trouble {
-    /// An expression that must be true or false is neither.
+    /// The result of an expression is not a bool.
     pub(super) fn not_bool() -> Self {
         Self::Failed("cel expression must evaluate to a bool".to_owned())
     }
 }
 
-/// Returns about how many units it takes to put a value into an activation or to copy it.
+/// Returns the approximate cost of a value in an activation, or of a copy of it.
 pub(super) fn units(value: &Value) -> u64 {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,
@@ -70,10 +68,10 @@ pub(super) fn units(value: &Value) -> u64 {
     }
 }
 
-/// Facts as far as they are known.
+/// The known facts.
 pub(super) type FactValues = BTreeMap<Fact, Value>;
 
-/// Asks for the facts that these policies have declared.
+/// Reads the facts that these policies have declared.
 pub(super) fn facts<'p>(policies: impl Iterator<Item = &'p Policy>, question: &Question<'_>) -> FactValues {
     let mut values = FactValues::new();
     for fact in policies.flat_map(|policy| policy.facts.iter().copied()) {
@@ -84,7 +82,7 @@ pub(super) fn facts<'p>(policies: impl Iterator<Item = &'p Policy>, question: &Q
     values
 }
 
-/// The activation that all policies share.
+/// The variables that all policies share.
 #[derive(Debug)]
 pub(super) struct Shared<'s, 'v> {
     activation: Activation<'s, 'v>,
@@ -121,14 +119,14 @@ pub(super) struct Act<'s, 'v> {
 }
 
 impl<'s, 'v> Act<'s, 'v> {
-    /// Puts a policy into the activation; its variables are worked out when an expression first reads them.
+    /// Adds a policy to the activation. A variable is evaluated when an expression first reads it.
     pub(super) fn begin(
         policy: &'v Policy,
         params: &'v Value,
         shared: &'s Shared<'_, 'v>,
-        purse: &Budget,
+        budget: &Budget,
     ) -> Self {
-        let granted = purse.0.min(POLICY_UNITS);
+        let granted = budget.0.min(POLICY_UNITS);
         let mut activation = shared.activation.inner(granted);
         activation.bind("params", params);
         for (name, variable) in &policy.variables {
@@ -141,20 +139,20 @@ impl<'s, 'v> Act<'s, 'v> {
         }
     }
 
-    /// Takes what was spent out of the purse.
-    pub(super) fn end(self, purse: &mut Budget) {
-        purse.0 = purse
+    /// Subtracts the cost from the budget.
+    pub(super) fn end(self, budget: &mut Budget) {
+        budget.0 = budget
             .0
             .saturating_sub(self.granted.saturating_sub(self.activation.left()));
     }
 
-    /// Evaluates an expression that must be a truth value.
+    /// Evaluates an expression that must return a bool.
     pub(super) fn holds(&self, expression: &Expression) -> Result<bool, Trouble> {
         let answer = self.answer(expression)?;
         answer.as_bool().ok_or_else(Trouble::not_bool)
     }
 
-    /// What is not known is not bound, so that an expression which reads it fails.
+    /// An unknown value is not bound, so an expression that reads it fails.
     fn explain(&self, expression: &Expression, words: &str) -> Trouble {
         match words {
             "no such attribute(s): facts" => {
@@ -183,7 +181,7 @@ impl<'v> Evaluate<'v> for Act<'_, 'v> {
         self.activation
             .answer(&expression.program)
             .map_err(|failure| match failure {
-                Failure::Spent | Failure::Stopped => Trouble::GaveUp(failure.words().to_owned()),
+                Failure::Spent | Failure::Stopped => Trouble::Stopped(failure.words().to_owned()),
                 Failure::Failed(words) => self.explain(expression, &words),
             })
     }

@@ -1,6 +1,6 @@
-//! Objects that may break a policy for a while.
+//! Exceptions: objects that can violate a policy for some time.
 //!
-//! Decides whether an exception holds for an object at a time. One with an end needs a time: without it, it has ended.
+//! Without a current time, an exception with an end counts as ended.
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -11,35 +11,35 @@ use super::question::Question;
 use api::v1alpha1::PolicyException;
 use kubernetes::field::Path;
 
-/// How the words about an exception begin.
+/// The start of the text about an exception.
 const EXCEPTED: &str = "excepted";
 
-/// Tells whether the words of a finding say that an exception holds. The gate records such a finding like any other.
+/// Returns whether the text of a finding says that an exception applies. Such a finding is recorded like any other.
 pub fn is_excused(detail: &str) -> bool {
     let begins = |said: &str| said.starts_with(" until ") || said.starts_with(": ");
     let last = detail.rsplit_once(&format!(" ({EXCEPTED}")).map(|(_, said)| said);
     detail.ends_with(')') && last.is_some_and(begins)
 }
 
-/// Returns a message with the words of the exception that holds.
+/// Returns a message with the text of the exception that applies.
 pub(super) fn with_excuse(message: &str, words: &str) -> String {
     format!("{message} ({words})")
 }
 
-/// An exception that can be understood.
+/// A parsed exception.
 #[derive(Clone, Debug)]
 pub(super) struct Exception {
     names: Vec<String>,
     namespaces: Vec<String>,
     parts: Vec<String>,
-    /// The first moment at which it does not hold any more.
+    /// The time at which it ends.
     end: Option<Timestamp>,
-    /// What is said of it: the reason, and the end as it was written.
+    /// Its text: the reason, and the end as it was written.
     words: String,
 }
 
 impl Exception {
-    /// Reads an exception that stands at `path`; `parts` are the ids that it may name.
+    /// Parses an exception at `path`. `parts` are the ids that it can name.
     pub(super) fn read(
         raw: &PolicyException,
         path: &Path,
@@ -48,7 +48,10 @@ impl Exception {
     ) -> Option<Self> {
         let before = faults.len();
         if raw.reason.trim().is_empty() {
-            faults.push(PolicyFault::at(path.key("reason"), "must say why"));
+            faults.push(PolicyFault::at(
+                path.key("reason"),
+                "must contain the reason of the exception",
+            ));
         }
         for (index, part) in raw.validations.iter().enumerate() {
             if !parts.contains(&part.as_str()) {
@@ -77,12 +80,12 @@ impl Exception {
         })
     }
 
-    /// Returns the first moment at which the exception does not hold any more, if it ends.
+    /// Returns the time at which the exception ends, if it ends.
     pub(super) fn end(&self) -> Option<Timestamp> {
         self.end
     }
 
-    /// Returns what is said of the exception if it holds for a part of the policy.
+    /// Returns the text of the exception if it applies to a part of the policy.
     pub(super) fn excuses(&self, question: &Question<'_>, part: &str) -> Option<&str> {
         let any = |patterns: &[String], text: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| fits(pattern, text))
@@ -99,13 +102,13 @@ impl Exception {
         holds.then_some(self.words.as_str())
     }
 
-    /// Tells whether the exception has ended.
+    /// Returns whether the exception has ended.
     pub(super) fn has_ended(&self, now: Timestamp) -> bool {
         self.end.is_some_and(|end| now >= end)
     }
 }
 
-/// A day counts until its end, in UTC.
+/// A date ends at the end of the day, in UTC.
 fn end(text: &str) -> Result<Option<Timestamp>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -120,7 +123,7 @@ fn end(text: &str) -> Result<Option<Timestamp>, String> {
         .ok_or_else(|| "must be a day such as 2027-01-31, or a time such as 2027-01-31T12:00:00Z".to_owned())
 }
 
-/// Matches a pattern in which a star stands for any text.
+/// Matches a pattern in which `*` matches any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else {
         return pattern == text;

@@ -1,7 +1,6 @@
-//! Policies as Kubernetes' own objects, to be enforced by the API server itself.
+//! Exports policies as Kubernetes' own objects, which the API server enforces itself.
 //!
-//! Decides what can be said there with the same meaning; everything else is refused with the reason, because a policy
-//! that means something else in another place is worse than none.
+//! Only a policy that has the same meaning there is exported. For all others the export returns the reasons.
 
 use serde_json::{Map, Value, json};
 
@@ -12,10 +11,10 @@ use super::set::PolicySet;
 
 const API_VERSION: &str = "admissionregistration.k8s.io/v1";
 
-/// Functions that this engine has and Kubernetes' API server has not.
+/// Functions of this engine that the API server of Kubernetes does not have.
 pub(super) const FOREIGN_FUNCTIONS: [&str; 4] = ["math.", "base64.", "reverse", "cel.bind"];
 
-/// Why a policy has no native form.
+/// Why a policy cannot be exported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotNative {
     /// Name of the policy.
@@ -24,7 +23,7 @@ pub struct NotNative {
     pub reasons: Vec<String>,
 }
 
-/// Returns the native objects of every policy of a set, or why it has none, in the order of names.
+/// Returns the native objects of every policy of a set, or why it has none, sorted by name.
 pub fn native(set: &PolicySet) -> Vec<Result<Vec<Value>, NotNative>> {
     set.policies()
         .map(|policy| {
@@ -41,7 +40,7 @@ pub fn native(set: &PolicySet) -> Vec<Result<Vec<Value>, NotNative>> {
         .collect()
 }
 
-/// Returns what cannot be said in Kubernetes' words.
+/// Returns why a policy cannot be exported.
 pub(super) fn hindrances(policy: &Policy) -> Vec<String> {
     let mut reasons = Vec::new();
     let mut say = |when: bool, words: &str| {
@@ -52,21 +51,21 @@ pub(super) fn hindrances(policy: &Policy) -> Vec<String> {
     let spec = &policy.spec;
     say(
         policy.kind != Kind::AddOnPolicy,
-        "it is one of Kubernetes' own kinds already",
+        "it already is a policy of Kubernetes",
     );
-    say(!policy.facts.is_empty(), "it asks for facts about the fleet");
+    say(!policy.facts.is_empty(), "it reads facts about the fleet");
     say(!spec.schemas.is_empty(), "it checks values against a JSON schema");
     say(!spec.exceptions.is_empty(), "it has exceptions");
     say(
         spec.params.is_some(),
-        "it has its params inline, and Kubernetes reads them from another object",
+        "its params are inline, and Kubernetes reads params from another object",
     );
     say(
         policy
             .mutations
             .iter()
             .any(|part| part.leave == Leave::AbsentOnly),
-        "it adds absent fields only, which Kubernetes does not promise: set allowOverwrite and guard with has()",
+        "it adds only absent fields, which Kubernetes does not guarantee: set allowOverwrite, and check with has()",
     );
     let foreign = policy.expressions().flat_map(|(_, one)| one.program.functions());
     let foreign = foreign.filter(|name| is_foreign(name));
@@ -148,7 +147,7 @@ fn validating(policy: &Policy) -> Value {
             }
         };
         put("expression", validation.expression.clone());
-        // Kubernetes has no field for the cure: it is in the message.
+        // Kubernetes has no field for the hint, so it is part of the message.
         let message = match (validation.message.trim(), validation.suggestion.trim()) {
             (message, "") => message.to_owned(),
             ("", _) => String::new(),
@@ -159,7 +158,7 @@ fn validating(policy: &Policy) -> Value {
             message.split_whitespace().collect::<Vec<_>>().join(" "),
         );
         put("messageExpression", validation.message_expression.clone());
-        // Without a reason the API server answers 422, and force modes delete an object whose change is answered so.
+        // Without a reason the API server responds with 422, and force modes then delete the object.
         let reason = match validation.reason.as_str() {
             "" => "Forbidden".to_owned(),
             reason => reason.to_owned(),

@@ -1,7 +1,7 @@
-//! One expression of a policy: compiled, with what it reads.
+//! A compiled expression of a policy, with the variables and fields that it reads.
 //!
-//! Decides which variables an expression may read, and refuses a result that can never be of the wanted kind. What
-//! reads an undeclared name is refused when the policy is loaded, not when a user meets it.
+//! An expression that reads an undeclared name, or that cannot have a result of the required type, is refused when the policy is loaded
+//! and not when it is evaluated.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use super::fault::PolicyFault;
 use super::question::Fact;
 use kubernetes::field::{Path, nearest, quoted};
 
-/// The kind of value that is needed.
+/// The required type of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultType {
     Bool,
@@ -23,15 +23,15 @@ pub(super) enum ResultType {
     Any,
 }
 
-/// What expressions of a policy may read besides the request and its objects.
+/// What expressions of a policy can read besides the request and its objects.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Terms {
     pub(super) facts: BTreeSet<Fact>,
-    /// The variables that are declared, each with the facts that it needs.
+    /// The declared variables, each with the facts that it reads.
     pub(super) variables: BTreeMap<String, BTreeSet<Fact>>,
-    /// Those of the variables whose values are lists, as far as their text says so.
+    /// The variables that are known to be lists.
     pub(super) lists: BTreeSet<String>,
-    /// Whether there may be others, because a name among them cannot be read.
+    /// Whether there may be other variables, because the name of one cannot be parsed.
     pub(super) any_variable: bool,
     pub(super) params: bool,
 }
@@ -40,13 +40,13 @@ pub(super) struct Terms {
 #[derive(Debug)]
 pub(super) struct Expression {
     pub(super) program: Program,
-    /// The variables that its text names.
+    /// The variables that it reads.
     pub(super) variables: BTreeSet<String>,
-    /// The facts that its text names.
+    /// The facts that it reads.
     pub(super) facts: BTreeSet<Fact>,
-    /// The facts that it may need: its own, and those of the variables that it names.
+    /// The facts that it needs: its own, and those of the variables that it reads.
     pub(super) needs: BTreeSet<Fact>,
-    /// Everything that its text names.
+    /// Everything that it reads.
     pub(super) references: Vec<Reference>,
 }
 
@@ -60,7 +60,7 @@ const VARIABLES: [&str; 7] = [
     "facts",
 ];
 
-/// Compiles an expression that stands at `path`; what is wrong with it is added to `faults`.
+/// Compiles the expression at `path`, and adds its faults to `faults`.
 pub(super) fn compile(
     source: &str,
     wanted: ResultType,
@@ -130,7 +130,7 @@ fn misfit(found: ResultKind, wanted: ResultType) -> Option<String> {
         ResultType::Map => ("Object", ResultKind::Map),
         ResultType::Any => return None,
     };
-    // A text expression may also be null, which only shows when it is evaluated.
+    // A string expression may also be null, which is known only when it is evaluated.
     let open = found == ResultKind::Unknown || (wanted == ResultType::Text && found == ResultKind::Other);
     (found != fits && !open).then(|| format!("must evaluate to {name}"))
 }
@@ -139,22 +139,22 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
     let member = first_member(reference);
     match (reference.name.as_str(), member) {
         ("object" | "oldObject" | "request", _) => None,
-        ("namespaceObject", _) => strange_place(&reference.steps),
+        ("namespaceObject", _) => undeclared_namespace_field(&reference.steps),
         ("params", _) if terms.params => None,
-        ("params", _) => Some("undeclared reference to 'params': the policy has none".to_owned()),
-        ("authorizer", _) => Some("'authorizer' is not available to this gate".to_owned()),
+        ("params", _) => Some("undeclared reference to 'params': the policy has no params".to_owned()),
+        ("authorizer", _) => Some("'authorizer' is not available in this webhook".to_owned()),
         ("variables" | "facts", None) => Some(format!(
             "'{}' can only be read by members: {}.<name>",
             reference.name, reference.name
         )),
-        ("facts", Some(_)) if reference.tested && reference.steps.len() == 1 => Some(
-            "has() cannot ask for members of 'facts': those that are declared are always there".to_owned(),
-        ),
+        ("facts", Some(_)) if reference.tested && reference.steps.len() == 1 => {
+            Some("has() cannot test members of 'facts': the declared ones are always set".to_owned())
+        }
         ("variables", Some(_)) if terms.any_variable => None,
         ("variables", Some(name)) => (!terms.variables.contains_key(name)).then(|| {
             let near = nearest(name, terms.variables.keys().map(String::as_str));
             hinted(
-                format!("undefined field '{name}': no variable above has this name"),
+                format!("undefined field '{name}': no variable of this name is declared before"),
                 near,
             )
         }),
@@ -169,9 +169,9 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
     }
 }
 
-/// Returns what is wrong with a field of the namespace: only what a file can tell of one is known, and what is not known must not
-/// read as absent.
-fn strange_place(steps: &[Step]) -> Option<String> {
+/// Returns what is wrong with a field of the namespace. Only metadata that a manifest contains is known, and an unknown field must not
+/// be absent.
+fn undeclared_namespace_field(steps: &[Step]) -> Option<String> {
     let known: [&[&str]; 2] = [&["metadata"], &["name", "labels", "annotations"]];
     let missed = steps.iter().zip(known).find_map(|(step, known)| match step {
         Step::Member(name) if known.contains(&name.as_str()) => None,
@@ -239,11 +239,11 @@ mod tests {
         let rows = [
             (
                 "variables.pord",
-                "x:1:10: undefined field 'pord': no variable above has this name; did you mean \"prod\"?",
+                "x:1:10: undefined field 'pord': no variable of this name is declared before; did you mean \"prod\"?",
             ),
             (
                 "has(variables.pord)",
-                "x:1:4: undefined field 'pord': no variable above has this name; did you mean \"prod\"?",
+                "x:1:4: undefined field 'pord': no variable of this name is declared before; did you mean \"prod\"?",
             ),
             (
                 "facts.addon.x == 1",
@@ -259,11 +259,11 @@ mod tests {
             ),
             (
                 "params.a == 1",
-                "x:1:7: undeclared reference to 'params': the policy has none",
+                "x:1:7: undeclared reference to 'params': the policy has no params",
             ),
             (
                 "has(facts.cluster)",
-                "x:1:4: has() cannot ask for members of 'facts': those that are declared are always there",
+                "x:1:4: has() cannot test members of 'facts': the declared ones are always set",
             ),
             (
                 "namespaceObject.metadata.lables.a == 'b'",
@@ -277,7 +277,7 @@ mod tests {
             ),
             (
                 "authorizer.a == 1",
-                "x:1:11: 'authorizer' is not available to this gate",
+                "x:1:11: 'authorizer' is not available in this webhook",
             ),
         ];
         for (source, expected) in rows {
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_the_wrong_kind_are_refused_when_they_can_be_told() {
+    fn results_of_a_wrong_type_are_refused_when_the_type_is_known() {
         assert_eq!(
             faults("'a' + 'b'", ResultType::Bool),
             ["x:1:1: must evaluate to bool"]

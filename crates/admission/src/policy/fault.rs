@@ -1,35 +1,33 @@
-//! What is wrong with a policy: where it stands and, for an expression, the place in its text.
-//!
-//! Decides how a fault reads, caret included. Never decides that something is wrong.
+//! Faults of policies: the path of the field and, for an expression, the position in its text.
 
 use api::v1alpha1::AddOnPolicySpec;
 use kubernetes::field::{Path, one_line, same_width};
 use std::fmt;
 
-/// A place in the text of an expression.
+/// A position in the text of an expression.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Caret {
     /// Line, from one.
     pub line: usize,
     /// Column, from one.
     pub column: usize,
-    /// The line, and a second one whose `^` points at the place.
+    /// The line, and a second one whose `^` points at the position.
     pub text: String,
 }
 
 /// A fault of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyFault {
-    /// Where it stands, such as `spec.validations[0].expression`.
+    /// The path of the field, such as `spec.validations[0].expression`.
     pub path: Path,
     /// What is wrong.
     pub message: String,
-    /// The place in the expression, where it is one.
+    /// The position in the expression, if it is a fault of an expression.
     pub caret: Option<Caret>,
 }
 
 impl PolicyFault {
-    /// Returns a fault without a place in a text.
+    /// Returns a fault without a position in a text.
     pub(super) fn at(path: Path, message: impl Into<String>) -> Self {
         Self {
             path,
@@ -38,7 +36,7 @@ impl PolicyFault {
         }
     }
 
-    /// Returns a fault at a place of an expression.
+    /// Returns a fault at a position of an expression.
     pub(super) fn in_text(
         path: Path,
         (line, column): (isize, isize),
@@ -62,7 +60,7 @@ impl PolicyFault {
         }
     }
 
-    /// Reads the words of the compiler, which carry a place for each of their faults.
+    /// Parses the error of the compiler, which has a position for each fault.
     pub(super) fn of_compiler(path: &Path, words: &str, source: &str) -> Vec<Self> {
         let mut parts = words.split("ERROR: <input>:");
         let before = parts.next().unwrap_or_default().trim();
@@ -82,7 +80,7 @@ impl PolicyFault {
     }
 }
 
-/// Reads `1:8: words`, and leaves out the lines below, which show the text again.
+/// Parses `1:8: words`, and skips the lines below, which repeat the expression.
 fn placed(path: &Path, part: &str, source: &str) -> Option<PolicyFault> {
     let first = part.lines().next()?;
     let mut pieces = first.splitn(3, ':');
@@ -104,7 +102,7 @@ impl fmt::Display for PolicyFault {
     }
 }
 
-/// Returns the ids of everything that can be broken.
+/// Returns the ids of all checks.
 pub(super) fn part_ids(spec: &AddOnPolicySpec) -> Vec<String> {
     let validations = spec.validations.iter().enumerate();
     let validations = validations.map(|(index, raw)| part_id(&raw.id, index));

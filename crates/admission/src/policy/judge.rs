@@ -1,8 +1,8 @@
-//! What one policy says of one request.
+//! Evaluates one policy for one request, with the semantics of Kubernetes.
 //!
-//! Decides by Kubernetes' rules: a condition that is false beats any error, an error means what the failure policy says,
-//! the words of a refusal come from the message expression, else the message, else the expression. A panic or an overrun
-//! is the finding of the policy that caused it.
+//! A false match condition takes precedence over any error, the failure policy decides about an error, and the message comes from
+//! `messageExpression`, or else `message`, or else the expression. A panic or an exhausted budget is a finding of the policy that caused
+//! it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -21,22 +21,22 @@ use super::outcome::{Actions, EvaluatedValidation, Finding, Judgement, Outcome, 
 use super::question::Question;
 use kubernetes::field::{Class, Fault, Path};
 
-/// Part of a rule id for what concerns a policy as a whole.
+/// The last part of a rule id for findings about a policy as a whole.
 const WHOLE: &str = "match";
-/// Longest value of an audit annotation, in bytes.
+/// The maximum length of an audit annotation, in bytes.
 const LONGEST_NOTE: usize = 10 * 1024;
 
-/// Judges a request by one policy.
+/// Evaluates one policy for a request.
 pub(super) fn judge<'v>(
     policy: &'v Policy,
     question: &Question<'v>,
     shared: &Shared<'_, 'v>,
-    purse: &mut Budget,
+    budget: &mut Budget,
 ) -> Outcome {
     let judged = catch_unwind(AssertUnwindSafe(|| {
         let mut outcome = Outcome::default();
         for binding in &policy.bindings {
-            outcome.extend(bound(policy, binding, question, shared, purse));
+            outcome.extend(bound(policy, binding, question, shared, budget));
         }
         outcome
     }));
@@ -46,13 +46,13 @@ pub(super) fn judge<'v>(
             Actions::DENY,
             WHOLE,
             &Path::root(),
-            &Trouble::Failed("the evaluation panicked; this is a bug".to_owned()),
+            &Trouble::Failed("the evaluation failed because of a bug in Tidegate".to_owned()),
         )],
         ..Outcome::default()
     })
 }
 
-/// Tells whether a policy, as one binding has it, is about a request.
+/// Returns whether a policy with one binding applies to a request.
 pub(super) fn matched<'a>(policy: &'a Policy, binding: &'a Binding, question: &Question<'a>) -> Matched<'a> {
     let subject = subject(question);
     match (
@@ -70,7 +70,7 @@ fn bound<'v>(
     binding: &'v Binding,
     question: &Question<'v>,
     shared: &Shared<'_, 'v>,
-    purse: &mut Budget,
+    budget: &mut Budget,
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let whole = |trouble: &Trouble| troubled(policy, binding.actions, WHOLE, &Path::root(), trouble);
@@ -87,24 +87,24 @@ fn bound<'v>(
                     policy,
                     actions: binding.actions,
                     question: *question,
-                    act: Act::begin(policy, params, shared, purse),
+                    act: Act::begin(policy, params, shared, budget),
                     outcome: Outcome::default(),
                 };
                 case.run();
                 outcome.extend(std::mem::take(&mut case.outcome));
-                case.act.end(purse);
+                case.act.end(budget);
             }
         }
     }
     outcome
 }
 
-/// Tells whether all conditions of a policy hold: a false one beats any error.
+/// Returns whether all match conditions of a policy hold. A false one takes precedence over any error.
 pub(super) fn conditions_hold(policy: &Policy, act: &Act<'_, '_>) -> Result<bool, Trouble> {
     let held = all_hold(policy.conditions.iter().map(|(name, condition)| {
         act.holds(condition).map_err(|trouble| match trouble {
             Trouble::Failed(words) => Trouble::Failed(format!("matchConditions[{name}]: {words}")),
-            other @ (Trouble::GaveUp(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => other,
+            other @ (Trouble::Stopped(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => other,
         })
     }));
     // Only the first one is reported; the others are found when it is fixed.
@@ -120,13 +120,13 @@ pub(super) fn troubled(
     trouble: &Trouble,
 ) -> Finding {
     let (judgement, words) = match trouble {
-        Trouble::Failed(words) | Trouble::GaveUp(words) => {
-            (Judgement::Failed, format!("cannot be judged: {words}"))
+        Trouble::Failed(words) | Trouble::Stopped(words) => {
+            (Judgement::Failed, format!("cannot be evaluated: {words}"))
         }
-        Trouble::NoNamespace(words) => (Judgement::NoNamespace, format!("cannot be judged: {words}")),
+        Trouble::NoNamespace(words) => (Judgement::NoNamespace, format!("cannot be evaluated: {words}")),
         Trouble::Unknown(fact) => (
             Judgement::Unknown,
-            format!("cannot be judged: the fact \"{}\" is not known", fact.name()),
+            format!("cannot be evaluated: the fact \"{}\" is not known", fact.name()),
         ),
     };
     Finding {
@@ -135,9 +135,9 @@ pub(super) fn troubled(
         judgement,
         actions: match (policy.on_failure, trouble) {
             (FailurePolicy::Fail, _) => actions,
-            // It passes, as the author wants it; but what was too much to look at is the user's to fix.
-            (FailurePolicy::Ignore, Trouble::GaveUp(_)) => Actions::TOLD,
-            // It passes, as the author wants it; that it did is recorded.
+            // The failure policy ignores the error, but the user should know that the object is too large to check.
+            (FailurePolicy::Ignore, Trouble::Stopped(_)) => Actions::WARNED,
+            // The failure policy ignores the error, and it is recorded.
             (FailurePolicy::Ignore, Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_)) => {
                 Actions::AUDIT
             }
@@ -147,11 +147,11 @@ pub(super) fn troubled(
     }
 }
 
-/// What was too much to look at is the spec, where nothing else is named: an object that was stored so can be labelled.
+/// Without another path the fault is at the spec, so that labels of a stored object can still be changed.
 fn place(trouble: &Trouble, path: &Path) -> Path {
     match trouble {
-        Trouble::GaveUp(_) if *path == Path::root() => Path::root().key("spec"),
-        Trouble::GaveUp(_) | Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_) => {
+        Trouble::Stopped(_) if *path == Path::root() => Path::root().key("spec"),
+        Trouble::Stopped(_) | Trouble::Failed(_) | Trouble::Unknown(_) | Trouble::NoNamespace(_) => {
             path.clone()
         }
     }

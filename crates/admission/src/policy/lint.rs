@@ -1,7 +1,5 @@
-//! What is probably not meant in a policy that compiles.
-//!
-//! Decides by the text alone: names that no expression reads, fields that the schema of the object does not have, loops inside
-//! loops, resources that the webhook is not called for. Never stops a policy from being in force.
+//! Warnings about policies that compile: names that no expression reads, fields that the schema of the object does not have, nested
+//! loops, and resources that the webhook is not called for. A warning does not prevent that a policy is active.
 
 use std::collections::BTreeSet;
 
@@ -20,21 +18,21 @@ use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, ResourceRule, VERSION};
 use kubernetes::field::{Path, WORDS_OF_IMMUTABLE_FIELDS, nearest, quoted};
 
-/// Loops inside each other from which on a policy may run out of its budget on an ordinary object.
+/// The number of nested loops with which a policy may exceed its budget on an ordinary object.
 const DEEP: usize = 5;
 
-/// Something about a policy that is probably not meant.
+/// A warning about a policy.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
     /// Name of the policy.
     pub policy: String,
     /// Its kind.
     pub kind: &'static str,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
     /// Whether it is written in the former group of its kind.
     pub is_former: bool,
-    /// What it is; without a place in a text unless the text is at fault.
+    /// The warning, with a position if it is about an expression.
     pub fault: PolicyFault,
 }
 
@@ -47,7 +45,7 @@ pub type Resources<'a> = [(&'a str, &'a str)];
 /// The operations that policies are evaluated for.
 const OPERATIONS: [&str; 4] = ["*", "CREATE", "UPDATE", "DELETE"];
 
-/// Looks at every policy of a set. The second part of the answer names those that have a native form.
+/// Checks every policy of a set. The second part of the result contains the names of those that can be exported.
 pub fn lint(
     set: &PolicySet,
     schemas: &Schemas<'_>,
@@ -77,7 +75,7 @@ pub fn lint(
     (notes, native)
 }
 
-/// Returns which policies of a set are about something that they are never evaluated for.
+/// Returns the policies of a set that match something for which they are never evaluated.
 pub fn lint_scope(set: &PolicySet, evaluated: &Resources<'_>) -> Vec<Note> {
     let of = |policy| {
         let mut faults = Vec::new();
@@ -132,10 +130,11 @@ fn not_evaluated(policy: &Policy, evaluated: &Resources<'_>, faults: &mut Vec<Po
     }
 }
 
-/// A policy in the group that its kind had before.
+/// A policy in the former API group of its kind.
 fn former(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     if policy.is_former {
-        let words = format!("{GROUP} is read for one release more; write {OWN_GROUP}/{VERSION}");
+        let words =
+            format!("{GROUP} is deprecated and supported for one more release; write {OWN_GROUP}/{VERSION}");
         faults.push(PolicyFault::at(Path::parse("apiVersion"), words));
     }
 }
@@ -145,13 +144,13 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     let read = |name: &str| policy.expressions().any(|(_, one)| one.variables.contains(name));
     for (index, (name, _)) in policy.variables.iter().enumerate() {
         if !read(name) {
-            let words = format!("nothing reads variables.{name}");
+            let words = format!("no expression reads variables.{name}");
             faults.push(PolicyFault::at(root.key("variables").index(index), words));
         }
     }
     for (index, fact) in policy.facts.iter().enumerate() {
         if !policy.expressions().any(|(_, one)| one.facts.contains(fact)) {
-            let words = format!("nothing reads facts.{}", fact.name());
+            let words = format!("no expression reads facts.{}", fact.name());
             faults.push(PolicyFault::at(root.key("facts").index(index), words));
         }
     }
@@ -159,7 +158,7 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
         .expressions()
         .any(|(_, one)| one.references.iter().any(|reference| reference.name == "params"));
     if policy.spec.params.is_some() && !reads_params {
-        faults.push(PolicyFault::at(root.key("params"), "nothing reads params"));
+        faults.push(PolicyFault::at(root.key("params"), "no expression reads params"));
     }
     if policy.bindings.is_empty() {
         faults.push(PolicyFault::at(
@@ -169,7 +168,7 @@ fn unread(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     }
 }
 
-/// Messages that Flux takes for those of immutable fields.
+/// Messages that Flux mistakes for those of immutable fields.
 fn like_immutable(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     for (index, raw) in policy.spec.validations.iter().enumerate() {
         let path = Path::parse("spec").key("validations").index(index);
@@ -190,7 +189,7 @@ fn like_immutable(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     }
 }
 
-/// What makes a finding hard to use: no field, no name, no words.
+/// Validations without an id, a field path or a message.
 fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     if policy.kind != Kind::AddOnPolicy {
         return;
@@ -200,7 +199,7 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
         if raw.id.is_empty() {
             faults.push(PolicyFault::at(
                 path.clone(),
-                "has no id: its rule is named by a position that changes when validations are added",
+                "has no id: the id of its rule is its position, which changes when validations are added",
             ));
         }
         let read = policy.validations.get(index);
@@ -217,19 +216,16 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
                 );
                 faults.push(PolicyFault::at(path.key("fieldPath"), words));
             }
-            // A policy about the change needs no fieldPath: with one it is noted, so without one it is not.
+            // A policy about the change needs no fieldPath, because another warning reports one that has it.
             (true, Some(_)) | (false, None) => {}
         }
         if raw.message.is_empty() && raw.message_expression.is_empty() {
-            faults.push(PolicyFault::at(
-                path,
-                "has no message: users are shown the expression",
-            ));
+            faults.push(PolicyFault::at(path, "has no message: users get the expression"));
         }
     }
 }
 
-/// Fields of the object that the schemas of all its resources lack.
+/// Fields of the object that no schema of its resources has.
 fn strange_fields(policy: &Policy, schemas: &Schemas<'_>, faults: &mut Vec<PolicyFault>) {
     let Some(constraints) = &policy.spec.match_constraints else {
         return;
@@ -258,7 +254,7 @@ fn strange_fields(policy: &Policy, schemas: &Schemas<'_>, faults: &mut Vec<Polic
     }
 }
 
-/// Mutations that read the name of the object: with `generateName` it has none yet.
+/// Mutations that read the name of the object, which is not set yet with `generateName`.
 fn name_in_mutations(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     if policy.mutations.is_empty() {
         return;
@@ -302,7 +298,7 @@ fn miss(definition: &Value, steps: &[Step]) -> Option<(String, Option<String>)> 
         schema = match step {
             Step::Each => schema.get("items")?,
             Step::Member(name) => {
-                // Metadata is described nowhere, and has whatever every object has.
+                // No schema describes metadata; it has the fields of every object.
                 if depth == 0 && matches!(name.as_str(), "metadata" | "apiVersion" | "kind") {
                     return None;
                 }
@@ -325,14 +321,14 @@ fn calls(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     for (path, expression) in policy.expressions() {
         let foreign: BTreeSet<String> = expression.program.functions();
         for name in foreign.iter().filter(|name| is_foreign(name)) {
-            let words = format!("{name}() is known here, but not to the API server of Kubernetes");
+            let words =
+                format!("{name}() is a function of Tidegate, and not of the API server of Kubernetes");
             faults.push(PolicyFault::at(path.clone(), words));
         }
         let loops = expression.program.loops();
         if loops >= DEEP {
-            let words = format!(
-                "{loops} loops stand inside each other: on long lists the policy may run out of its budget"
-            );
+            let words =
+                format!("{loops} nested loops: with long lists the policy may exceed its cost budget");
             faults.push(PolicyFault::at(path, words));
         }
     }
@@ -345,7 +341,7 @@ fn times(policy: &Policy, now: Option<Timestamp>, faults: &mut Vec<PolicyFault>)
     for (index, exception) in policy.exceptions.iter().enumerate() {
         if exception.has_ended(now) {
             let path = Path::parse("spec").key("exceptions").index(index);
-            faults.push(PolicyFault::at(path, "has ended: it excuses nothing any more"));
+            faults.push(PolicyFault::at(path, "has ended and has no effect"));
         }
     }
 }

@@ -1,6 +1,4 @@
-//! Which requests a policy is about, as it is written.
-//!
-//! Decides what is wrong with constraints, and what of a request they are held against; whether they match is decided by the engine.
+//! Parses match constraints, and the data of a request that they are compared with. The CEL engine matches them.
 
 use cel_engine::admission_policy::{
     MatchAttributes, MatchPolicy, MatchResources, Namespace, Rule, RuleScope, Versions,
@@ -13,7 +11,7 @@ use api::LabelSelector;
 use api::v1alpha1::{MatchConstraints, ResourceRule};
 use kubernetes::field::{Path, quoted, selector_fault};
 
-/// Reads constraints that stand at `path`; a policy needs resource rules, a binding does not.
+/// Parses the constraints at `path`. A policy needs resource rules, a binding does not.
 pub(super) fn read(
     raw: &MatchConstraints,
     path: &Path,
@@ -59,7 +57,7 @@ fn rule(raw: &ResourceRule) -> Rule {
     }
 }
 
-/// Returns what of a request decides whether it is meant. Which versions a hub serves is not known here.
+/// Returns the data of a request that constraints match. The versions that a hub serves are not known here.
 pub(super) fn subject<'a>(question: &Question<'a>) -> MatchAttributes<'a> {
     let name = question.target.namespace;
     MatchAttributes {
@@ -75,7 +73,7 @@ pub(super) fn subject<'a>(question: &Question<'a>) -> MatchAttributes<'a> {
     }
 }
 
-/// Returns why it is not known whether a request is meant.
+/// Returns why it is not known whether a request matches.
 pub(super) fn unknown(question: &Question<'_>) -> String {
     format!(
         "the labels of namespace {} are not known",
@@ -95,14 +93,14 @@ fn check_rules(rules: &[ResourceRule], path: &Path, faults: &mut Vec<PolicyFault
             if list.is_empty() {
                 faults.push(PolicyFault::at(
                     path.index(index).key(name),
-                    "must not be empty: \"*\" stands for all",
+                    "must not be empty: \"*\" selects all",
                 ));
             }
         }
     }
 }
 
-/// Reads a label selector that stands at `path`; one that says nothing selects everything.
+/// Parses the label selector at `path`. An empty one selects everything.
 pub(super) fn labels(raw: &LabelSelector, path: &Path, faults: &mut Vec<PolicyFault>) -> Selector {
     Selector::from_object(raw).unwrap_or_else(|found| {
         faults.extend(found.iter().map(|fault| {
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn selectors_look_at_labels_and_say_when_nobody_knows_them() {
+    fn selectors_look_at_labels_and_report_unknown_labels() {
         let object = json!({"metadata": {"labels": {"team": "a"}}});
         let with =
             |name: &str, key: &str| json!({"resourceRules": [rule()], name: {"matchLabels": {key: "a"}}});
@@ -236,7 +234,7 @@ mod tests {
         assert_eq!(
             found,
             [
-                "m.resourceRules[0].operations: must not be empty: \"*\" stands for all",
+                "m.resourceRules[0].operations: must not be empty: \"*\" selects all",
                 "m.objectSelector.matchExpressions[0].operator: Unsupported value: \"Is\": supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\"",
             ]
         );

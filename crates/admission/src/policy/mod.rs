@@ -1,7 +1,6 @@
-//! Rules that users write themselves, in the words of Kubernetes' admission policies.
+//! Policies: rules that users write, with the fields of Kubernetes' admission policies.
 //!
-//! Decides what compiles, what a policy is about, and what it says of one request. A set of policies is immutable and
-//! replaced as a whole. Knows no kind: the caller brings the object, the request and the facts.
+//! A set of policies is immutable and replaced as a whole. The caller provides the object, the request and the facts.
 
 mod binding;
 mod compile;

@@ -1,7 +1,7 @@
-//! Policies that are wrong on purpose: the tests of a policy are meant to notice them.
+//! Mutation testing of policies: makes policies with one mistake, which the tests of the policy should detect.
 //!
-//! Decides which small mistakes are made, one at a time: a comparison turned round, a bound moved by one, a negation lost, "and"
-//! for "or", "all" for "exists". Works on the text, so that it can be shown where; never inside of strings and comments.
+//! The mistakes are an inverted comparison, a bound that differs by one, a removed negation, "and" for "or", and "all" for "exists".
+//! They are made in the text, outside of strings and comments, so that the position can be shown.
 
 use serde_json::Value;
 
@@ -13,21 +13,21 @@ use kubernetes::field::{Path, Segment};
 pub struct Mutant {
     /// Name of the policy.
     pub policy: String,
-    /// The expression that is wrong.
+    /// The path of the changed expression.
     pub path: Path,
     /// Line in the expression, from one.
     pub line: usize,
     /// Column in the line, in characters from one.
     pub column: usize,
-    /// What stands there.
+    /// The original text.
     pub was: String,
-    /// What the mutant has instead.
+    /// The text of the mutant.
     pub instead: String,
     /// The policy with the mistake.
     pub document: Value,
 }
 
-/// Lists of a spec whose items have an expression, and where in the item it stands.
+/// Lists of a spec whose items have an expression, and the path of the expression in an item.
 const EXPRESSIONS: [(&str, &str); 5] = [
     ("matchConditions", "/expression"),
     ("variables", "/expression"),
@@ -36,7 +36,7 @@ const EXPRESSIONS: [(&str, &str); 5] = [
     ("mutations", "/applyConfiguration/expression"),
 ];
 
-/// Returns every mutant of a policy, in the order of its text; none of another document.
+/// Returns every mutant of a policy, in the order of its text; none for another document.
 pub fn mutants(document: &Value) -> Vec<Mutant> {
     let mut all = Vec::new();
     if !is_policy(document) {
@@ -62,7 +62,7 @@ pub fn mutants(document: &Value) -> Vec<Mutant> {
     all
 }
 
-/// A token that another one can stand for.
+/// A token that can be replaced.
 struct Mistake {
     start: usize,
     end: usize,
@@ -115,7 +115,7 @@ fn mistakes(text: &str) -> impl Iterator<Item = Mistake> {
     found.into_iter()
 }
 
-/// Returns what may stand for a token between the token before it and the text after it.
+/// Returns the replacement of a token, given the token before it and the text after it.
 fn instead(before: Option<&str>, word: &str, after: &str) -> Option<String> {
     let (is_member, is_called) = (before == Some("."), after.starts_with('('));
     let other = match word {
@@ -142,7 +142,7 @@ fn instead(before: Option<&str>, word: &str, after: &str) -> Option<String> {
     Some(other.to_owned())
 }
 
-/// Returns the length of the first token of a text that is not empty, in bytes: never nothing.
+/// Returns the length of the first token of a non-empty text, in bytes; at least 1.
 fn token(text: &str) -> usize {
     let length_while = |belongs: fn(char) -> bool| text.find(|c| !belongs(c)).unwrap_or(text.len());
     if text.starts_with("//") {
@@ -155,7 +155,7 @@ fn token(text: &str) -> usize {
         return 0;
     };
     if first.is_ascii_alphanumeric() || first == '_' {
-        // A number with a fraction or a unit is one token, and none that is changed.
+        // A number with a fraction or a unit is one token, and is not changed.
         let is_number = first.is_ascii_digit();
         let word = length_while(|c| c.is_ascii_alphanumeric() || c == '_');
         let fraction = text
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The expressions that are made of one.
+    /// Returns the mutants of one expression.
     fn of(expression: &str) -> Vec<String> {
         let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
             "metadata": {"name": "p"}, "spec": {"validations": [{"expression": expression}]}});
@@ -260,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_mutant_tells_where_it_is() {
+    fn a_mutant_has_a_position() {
         let document = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnPolicy",
             "metadata": {"name": "p"}, "spec": {"mutations": [{"jsonPatch": {"expression": "[a,\n b == c]"}}]}});
         let made = mutants(&document);
-        let told: Vec<String> = made
+        let found: Vec<String> = made
             .iter()
             .map(|one| format!("{} {}:{} {}", one.path, one.line, one.column, one.was))
             .collect();
-        assert_eq!(told, ["spec.mutations[0].jsonPatch.expression 2:4 =="]);
+        assert_eq!(found, ["spec.mutations[0].jsonPatch.expression 2:4 =="]);
         assert!(mutants(&json!({"kind": "ConfigMap"})).is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! What policies add to an object before it is checked.
+//! Mutations: the changes that policies make to an object before it is checked.
 //!
-//! Decides nothing about what is right. Policies run in the order of their names, each on what the ones before it made;
-//! the changes of one policy are made together or not at all.
+//! Policies run in the order of their names, each on the result of those before it. The changes of one policy are made together or not
+//! at all.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -19,17 +19,17 @@ use super::question::Question;
 use super::set::PolicySet;
 use kubernetes::field::Path;
 
-/// What all policies add to one object.
+/// The changes of all policies to one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mutated {
     /// The changes, in their order.
     pub patch: Patch,
-    /// Policies whose changes could not be made.
+    /// The findings of policies whose changes failed.
     pub findings: Vec<Finding>,
 }
 
 impl PolicySet {
-    /// Returns what the policies add to the object of a request.
+    /// Returns the changes of the policies to the object of a request.
     pub fn mutate(&self, question: &Question<'_>) -> Mutated {
         let mut mutated = Mutated::default();
         let Some(object) = question.object else {
@@ -43,20 +43,20 @@ impl PolicySet {
             return mutated;
         }
         let facts = facts(policies.iter().copied(), question);
-        let (mut object, mut purse) = (object.clone(), Budget::full());
+        let (mut object, mut budget) = (object.clone(), Budget::full());
         for policy in policies {
             let changed = catch_unwind(AssertUnwindSafe(|| {
-                changes(policy, question, &object, &facts, &mut purse)
+                changes(policy, question, &object, &facts, &mut budget)
             }));
             let changed = changed.unwrap_or_else(|_| {
                 Err((
                     "mutations".to_owned(),
-                    Trouble::Failed("the evaluation panicked; this is a bug".to_owned()),
+                    Trouble::Failed("the evaluation failed because of a bug in Tidegate".to_owned()),
                 ))
             });
             match changed {
                 Ok(changes) => {
-                    // They were tried on this object a moment ago.
+                    // They have already been applied to this object.
                     let _fits = json_patch::patch(&mut object, &changes);
                     mutated.patch.0.extend(changes);
                 }
@@ -72,10 +72,10 @@ impl PolicySet {
     }
 }
 
-/// What an author of a mutation does about an object that has no name yet.
+/// How to write a mutation for objects that have no name yet.
 pub(super) const NO_NAME_YET: &str = "the API server replaces generateName with a name after mutations; write object.metadata.?name.orValue('')";
 
-/// Reports whether the API server has yet to generate the name of an object.
+/// Returns whether the API server has not generated the name of an object yet.
 pub fn awaits_name(object: &Value) -> bool {
     let is_given = |field: &str| {
         let name = object.pointer(field).and_then(Value::as_str);
@@ -96,7 +96,7 @@ fn is_about(policy: &Policy, question: &Question<'_>) -> bool {
             .any(|binding| matched(policy, binding, question) != Matched::No)
 }
 
-/// Where it failed, and why.
+/// The path of the failed part, and the reason.
 type Failed = (String, Trouble);
 
 fn changes(
@@ -104,12 +104,12 @@ fn changes(
     question: &Question<'_>,
     object: &Value,
     facts: &FactValues,
-    purse: &mut Budget,
+    budget: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let whole = |trouble: Trouble| ("match".to_owned(), trouble);
     let size = units(object);
-    // The copy that is changed.
-    purse.take(size);
+    // A copy of the object, to which the changes are applied.
+    budget.take(size);
     let mut draft = object.clone();
     let mut all = Vec::new();
     for binding in &policy.bindings {
@@ -120,9 +120,9 @@ fn changes(
         };
         for params in params.map_err(whole)? {
             for mutation in &policy.mutations {
-                // Every mutation sees what the one before it made.
-                purse.take(size.saturating_mul(2));
-                let made = run(policy, mutation, params, question, &draft, facts, purse);
+                // Every mutation works on the result of the one before it.
+                budget.take(size.saturating_mul(2));
+                let made = run(policy, mutation, params, question, &draft, facts, budget);
                 let made = made?;
                 json_patch::patch(&mut draft, &made)
                     .map_err(|error| (mutation.id.clone(), Trouble::Failed(error.to_string())))?;
@@ -140,20 +140,20 @@ fn run(
     question: &Question<'_>,
     object: &Value,
     facts: &FactValues,
-    purse: &mut Budget,
+    budget: &mut Budget,
 ) -> Result<Vec<PatchOperation>, Failed> {
     let asked = Question {
         object: Some(object),
         ..*question
     };
     let shared = activation(&asked, facts);
-    let act = Act::begin(policy, params, &shared, purse);
+    let act = Act::begin(policy, params, &shared, budget);
     let made = match conditions_hold(policy, &act) {
         Ok(true) => made(&act, mutation, object),
         Ok(false) => Ok(Vec::new()),
         Err(trouble) => Err(("match".to_owned(), trouble)),
     };
-    act.end(purse);
+    act.end(budget);
     made
 }
 

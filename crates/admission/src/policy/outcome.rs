@@ -1,33 +1,31 @@
-//! What policies say of one request.
-//!
-//! Decides how a finding becomes a violation. Never decides what follows from it.
+//! The findings of policies for one request, and their conversion to violations.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kubernetes::field::{Fault, Path, Violation};
 
-/// How a finding came about.
+/// The cause of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Judgement {
     /// An expression does not hold.
     Broken,
     /// An expression could not be evaluated.
     Failed,
-    /// A fact that an expression asks for is not known.
+    /// A fact that an expression reads is not known.
     Unknown,
     /// The namespace of the object is not known.
     NoNamespace,
 }
 
-/// What is to happen with a finding.
+/// The actions for a finding.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Actions {
     pub(super) audit: bool,
-    pub(super) told: UserNotice,
+    pub(super) notice: UserNotice,
 }
 
-/// What the user hears of it.
+/// What the user gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum UserNotice {
     #[default]
@@ -40,28 +38,28 @@ impl Actions {
     /// Refuses.
     pub(super) const DENY: Self = Self {
         audit: false,
-        told: UserNotice::Refused,
+        notice: UserNotice::Refused,
     };
     /// Warns and records.
-    pub(super) const TOLD: Self = Self {
+    pub(super) const WARNED: Self = Self {
         audit: true,
-        told: UserNotice::Warned,
+        notice: UserNotice::Warned,
     };
     /// Records.
     pub(super) const AUDIT: Self = Self {
         audit: true,
-        told: UserNotice::Nothing,
+        notice: UserNotice::Nothing,
     };
 }
 
-/// One thing that one policy says.
+/// One finding of one policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// Name of the policy.
     pub policy: Arc<str>,
     /// Id of the rule: `policy/<name>/<part>`.
     pub rule: String,
-    /// How it came about.
+    /// Its cause.
     pub judgement: Judgement,
     pub(super) actions: Actions,
     pub(super) path: Path,
@@ -69,33 +67,33 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Tells whether the policy refuses the object for this.
+    /// Returns whether the policy refuses the object.
     pub fn denies(&self) -> bool {
-        self.actions.told == UserNotice::Refused
+        self.actions.notice == UserNotice::Refused
     }
 
-    /// Tells whether the policy warns of this.
+    /// Returns whether the policy warns.
     pub fn warns(&self) -> bool {
-        self.actions.told == UserNotice::Warned
+        self.actions.notice == UserNotice::Warned
     }
 
-    /// Tells whether this is to be recorded.
+    /// Returns whether the finding is recorded.
     pub fn audits(&self) -> bool {
         self.actions.audit
     }
 
-    /// Returns where the fault stands.
+    /// Returns the path of the fault.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the finding as the gate's collector takes it.
+    /// Returns the finding as a violation.
     pub fn violation(&self) -> Violation {
         self.fault.clone().at(self.path.clone(), self.rule.clone())
     }
 }
 
-/// What an expression was seen to be.
+/// The result of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Saw {
     /// It held.
@@ -111,16 +109,16 @@ pub enum Saw {
 pub struct EvaluatedValidation {
     /// Id of the rule.
     pub rule: String,
-    /// What it was.
+    /// Its result.
     pub saw: Saw,
 }
 
-/// What all policies say of one request.
+/// The result of all policies for one request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// What they found, in the order of policies and their parts.
+    /// The findings, in the order of policies and their parts.
     pub findings: Vec<Finding>,
-    /// What is recorded with the request.
+    /// The audit annotations of the request.
     pub annotations: BTreeMap<String, String>,
     /// Every validation that was evaluated.
     pub seen: Vec<EvaluatedValidation>,

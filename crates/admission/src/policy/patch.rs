@@ -1,24 +1,24 @@
-//! The operations of a mutation, and what a policy may do to an object.
+//! The patch operations of a mutation, and which of them a policy can use.
 //!
-//! Decides which operations are allowed: without leave to overwrite, only what is absent is added, so that a mutation
-//! never changes what a client wrote and adds nothing to its own result. Identity is never changed, with or without.
+//! Without `allowOverwrite` only absent fields are added, so that a mutation never changes what a client wrote, and adds nothing to its
+//! own result. The fields that identify an object never change.
 
 use json_patch::{AddOperation, Patch, PatchOperation, ReplaceOperation, jsonptr::PointerBuf};
 use serde_json::{Map, Value};
 
-/// Whether fields that the object already has may change.
+/// Whether existing fields of the object can be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Only absent fields are added.
     AbsentOnly,
-    /// Every field may change.
+    /// Every field can be changed.
     Overwrite,
 }
 
 /// Bytes that the operations of one mutation may add: a copy of a copy of a copy grows without end.
 const MOST_GROWN: usize = 1 << 20;
 
-/// Fields that tell which object it is, or belong to the API server.
+/// Fields that identify the object or that the API server manages.
 const KEPT: [&str; 9] = [
     "/apiVersion",
     "/kind",
@@ -31,22 +31,22 @@ const KEPT: [&str; 9] = [
     "/metadata/deletionTimestamp",
 ];
 
-/// Returns the operations that an expression made, as far as they change `object`. One test that fails takes them all back and is
-/// no fault: so a JSONPatch says "only if", as in Kubernetes.
+/// Returns the operations of an expression that change `object`. If a `test` operation fails there are no operations, and this is no
+/// fault: with `test` a JSONPatch is conditional, as in Kubernetes.
 pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<Vec<PatchOperation>, String> {
     let Patch(wanted) = serde_json::from_value::<Patch>(made.clone())
-        .map_err(|error| format!("is no list of patch operations: {error}"))?;
+        .map_err(|error| format!("is not a list of patch operations: {error}"))?;
     let mut draft = object.clone();
     let mut kept = Vec::new();
-    let mut room = MOST_GROWN;
+    let mut remaining = MOST_GROWN;
     for operation in wanted {
         touched(&operation)?;
-        room = grown(&operation, &draft, room)?;
+        remaining = grown(&operation, &draft, remaining)?;
         if let PatchOperation::Test(test) = &operation {
             if draft.pointer(test.path.as_str()).unwrap_or(&Value::Null) != &test.value {
                 return Ok(Vec::new());
             }
-            // It held for this very object: the API server, which applies the rest, need not test it again.
+            // The test passed for this object, so the API server does not need to repeat it.
             continue;
         }
         if leave == Leave::AbsentOnly && !adds(&operation, &draft)? {
@@ -62,7 +62,7 @@ pub(super) fn operations(made: &Value, object: &Value, leave: Leave) -> Result<V
 /// Returns the operations that merge the fields of `made` into `object`.
 pub(super) fn merged(made: &Value, object: &Value, leave: Leave) -> Result<Vec<PatchOperation>, String> {
     let Value::Object(fields) = made else {
-        return Err("is no Object".to_owned());
+        return Err("is not an Object".to_owned());
     };
     let mut operations = Vec::new();
     merge(fields, object, &PointerBuf::root(), leave, &mut operations)?;
@@ -117,7 +117,7 @@ fn holds_list(value: &Value) -> bool {
     }
 }
 
-/// Tells whether an operation adds something absent; an error says why it may not be done at all.
+/// Returns whether an operation adds an absent field, or why the operation is not allowed.
 fn adds(operation: &PatchOperation, object: &Value) -> Result<bool, String> {
     match operation {
         PatchOperation::Test(_) => Ok(true),
@@ -125,7 +125,7 @@ fn adds(operation: &PatchOperation, object: &Value) -> Result<bool, String> {
             let path = add.path.to_string();
             let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
             if object.pointer(parent).is_some_and(Value::is_array) {
-                return Err(format!("{path}: may not change a list without allowOverwrite"));
+                return Err(format!("{path}: must not change a list without allowOverwrite"));
             }
             Ok(object.pointer(&path).is_none_or(Value::is_null))
         }
@@ -139,19 +139,19 @@ fn adds(operation: &PatchOperation, object: &Value) -> Result<bool, String> {
     }
 }
 
-/// Returns how much an object may still grow after an operation.
-fn grown(operation: &PatchOperation, object: &Value, room: usize) -> Result<usize, String> {
+/// Returns how many bytes can still be added after an operation.
+fn grown(operation: &PatchOperation, object: &Value, remaining: usize) -> Result<usize, String> {
     let added = match operation {
         PatchOperation::Add(add) => Some(&add.value),
         PatchOperation::Replace(replace) => Some(&replace.value),
         PatchOperation::Copy(copy) => object.pointer(copy.from.as_str()),
         PatchOperation::Test(_) | PatchOperation::Remove(_) | PatchOperation::Move(_) => None,
     };
-    let left = room.checked_sub(added.map_or(0, size));
-    left.ok_or_else(|| format!("{}: adds more than {MOST_GROWN} bytes in all", operation.path()))
+    let left = remaining.checked_sub(added.map_or(0, size));
+    left.ok_or_else(|| format!("{}: adds more than {MOST_GROWN} bytes in total", operation.path()))
 }
 
-/// Returns about how many bytes a value takes.
+/// Returns the approximate size of a value in bytes.
 fn size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 4,
@@ -175,7 +175,7 @@ fn touched(operation: &PatchOperation) -> Result<(), String> {
         |kept: &str| path == kept || path.strip_prefix(kept).is_some_and(|rest| rest.starts_with('/'));
     let whole = path.is_empty() || path == "/metadata";
     if whole || KEPT.iter().any(|kept| inside(kept)) || inside("/status") {
-        return Err(format!("{path}: may not be changed by a policy"));
+        return Err(format!("{path}: must not be changed by a policy"));
     }
     Ok(())
 }
@@ -207,10 +207,7 @@ mod tests {
         assert_eq!(run(add("/spec/a")).as_ref(), Ok(&object), "what is there stays");
         assert!(run(add("/spec/list/-")).is_err());
         assert!(run(json!([{"op": "replace", "path": "/spec/a", "value": 2}])).is_err());
-        assert!(
-            run(add("/spec/x/y")).is_err(),
-            "a parent that is absent is not made up"
-        );
+        assert!(run(add("/spec/x/y")).is_err(), "an absent parent is not created");
     }
 
     #[test]

@@ -1,6 +1,4 @@
-//! What policies are asked about: one request with everything that expressions may read.
-//!
-//! Decides nothing; absent things are absent here, and what that means is each expression's own affair.
+//! The input of policies: one request with everything that expressions can read.
 
 pub use cel_engine::admission_policy::Target;
 use jiff::Timestamp;
@@ -8,24 +6,24 @@ use schema::Stop;
 use serde_json::Value;
 use std::fmt;
 
-/// One request, as policies see it.
+/// One request as the input of policies.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
-    /// What is done to which object.
+    /// The operation and the object.
     pub target: Target<'a>,
     /// The variable `request`.
     pub request: &'a Value,
-    /// The object as it would be stored; absent when it is deleted.
+    /// The object as it would be stored; absent in a deletion.
     pub object: Option<&'a Value>,
-    /// The object as it is stored; absent when it is new.
+    /// The stored object; absent in a creation.
     pub old: Option<&'a Value>,
-    /// The namespace of the object, where it is known.
+    /// The namespace of the object, if it is known.
     pub namespace: Option<&'a Value>,
-    /// What the caller knows of the fleet.
+    /// The facts about the fleet.
     pub facts: &'a dyn KnownFacts,
-    /// The time of the request: exceptions end by it.
+    /// The time of the request, for the end of exceptions.
     pub now: Option<Timestamp>,
-    /// Ends the evaluation before it is done; what has no value then is what the failure policy says.
+    /// Stops the evaluation early. The failure policy then decides about expressions without a value.
     pub stop: &'a Stop,
 }
 
@@ -40,7 +38,7 @@ impl fmt::Debug for Question<'_> {
 
 macro_rules! facts {
     ($($(#[$doc:meta])* $fact:ident = $name:literal;)+) => {
-        /// Something about the fleet that a policy may ask: `facts.<name>`.
+        /// A fact about the fleet that a policy can read: `facts.<name>`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Fact {
             $($(#[$doc])* $fact),+
@@ -61,7 +59,7 @@ macro_rules! facts {
 }
 
 facts! {
-    /// What the add-on of the object says.
+    /// The add-on of the object.
     Addon = "addon";
     /// The cluster of the object.
     Cluster = "cluster";
@@ -69,7 +67,7 @@ facts! {
     Configs = "configs";
     /// The placements that the object refers to.
     Placements = "placements";
-    /// The same add-on on all clusters, counted.
+    /// The number of clusters with the add-on.
     Peers = "peers";
     /// The time of the request.
     Now = "now";
@@ -87,13 +85,13 @@ impl Fact {
     }
 }
 
-/// What the caller knows of the fleet.
+/// The facts about the fleet, from the caller.
 pub trait KnownFacts {
     /// Returns a fact about the object of a request; `None` when it is not known.
     fn fact(&self, fact: Fact) -> Option<Value>;
 }
 
-/// Knows nothing of a fleet: every fact is unknown.
+/// No fleet: every fact is unknown.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoFacts;
 

@@ -1,7 +1,6 @@
-//! What of an object a policy reads.
+//! The parts of an object that a policy reads, to find out whether two versions of an object differ for the policy.
 //!
-//! Decides whether two versions of an object differ in anything that a policy, or one of its rules, looks at. Never decides what the
-//! policy says of the difference. A text that takes hold of more than it names, such as the whole object, reads all of that.
+//! An expression that uses more than it names, such as the whole object, reads all of it.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use super::compile::Policy;
 use super::expression::Expression;
 use super::set::PolicySet;
 
-/// What of a request is the same for every change of an object.
+/// The variables of a request that are the same for every change of an object.
 const OF_THE_OBJECT: [&str; 7] = [
     "kind",
     "name",
@@ -25,7 +24,7 @@ const OF_THE_OBJECT: [&str; 7] = [
     "subResource",
 ];
 
-/// What the API server itself keeps in the metadata of an object.
+/// The metadata fields that the API server manages.
 const BOOKKEEPING: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -38,7 +37,7 @@ const BOOKKEEPING: [&str; 8] = [
 ];
 
 impl PolicySet {
-    /// Returns the policies that look at something in which two versions of an object differ.
+    /// Returns the policies that read something in which two versions of an object differ.
     #[must_use]
     pub fn that_see_a_difference(&self, object: &Value, old: &Value) -> Self {
         self.only(|policy| policy.sees_a_difference(object, old))
@@ -47,8 +46,8 @@ impl PolicySet {
     /// Returns whether everything that a rule of a policy reads is the same in both versions of an object. `at` is the field that
     /// the rule names as the one at fault, or the root.
     ///
-    /// A rule that also reads who changes the object, when, or what is stored is about the change itself: for it nothing is the same
-    /// unless the whole object is. So is one that reads nothing.
+    /// A rule that also reads the user, the time or the stored object is about the change itself: for it the objects are the same only if
+    /// they are equal. This also applies to a rule that reads nothing.
     pub fn sees_the_same(&self, rule: &str, at: &Path, object: &Value, old: &Value) -> bool {
         let named = rule.strip_prefix("policy/").and_then(|rest| rest.split_once('/'));
         let Some((name, part)) = named else {
@@ -58,7 +57,7 @@ impl PolicySet {
         all.all(|policy| policy.part_sees_the_same(part, at, object, old))
     }
 
-    /// Tells whether the text of the policy that a rule is part of has one of these words. A rule of no policy here has them.
+    /// Returns whether the text of the policy of a rule contains one of these words; `true` for a rule of no policy in this set.
     pub fn names_any(&self, rule: &str, words: &[&str]) -> bool {
         let named = rule.strip_prefix("policy/").and_then(|rest| rest.split_once('/'));
         let Some((name, _)) = named else {
@@ -143,7 +142,7 @@ impl Policy {
     }
 }
 
-/// Tells whether something is different for every change of an object: who asks, when, and what was stored before.
+/// Returns whether something is different for every change of an object: the user, the time, and the stored object.
 fn is_about_the_change(reference: &Reference) -> bool {
     let first = match reference.steps.first() {
         Some(Step::Member(name)) => name.as_str(),
@@ -161,7 +160,7 @@ fn is_of_object(reference: &Reference) -> bool {
     reference.name == "object" || reference.name == "oldObject"
 }
 
-/// Tells whether what is named is the same in both objects. Where items of a list are named, the whole list is.
+/// Returns whether the named field is the same in both objects. For items of a list, the whole list is compared.
 fn is_same(reference: &Reference, object: &Value, old: &Value) -> bool {
     let members = reference.steps.iter().map_while(|step| match step {
         Step::Member(name) => Some(name.as_str()),
@@ -315,7 +314,7 @@ mod tests {
         let touched = object(&json!({"labels": {"owner": "evil"}, "resourceVersion": "9"}));
         assert!(
             any.sees_the_same("policy/p/a", &Path::root(), &touched, &old),
-            "the server's own books do not count"
+            "fields that the API server manages do not count"
         );
     }
 }

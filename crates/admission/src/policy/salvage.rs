@@ -1,35 +1,34 @@
-//! What a spec with faults of form still says: one misspelt name must not hide what is wrong with the expressions.
+//! Parses the valid parts of a malformed spec, so that one misspelt name does not hide the faults of the expressions.
 //!
-//! Decides which parts of a spec cannot be known any more, and reads the others. Never puts anything in force: a policy with a
-//! fault does not compile, and this only lets all of its faults be told together.
+//! A policy with a fault is never active. This only makes it possible to report all of its faults together.
 
 use serde_json::{Value, json};
 
 use api::v1alpha1::AddOnPolicySpec;
 use kubernetes::field::{Path, Segment};
 
-/// The places of a spec that cannot be known: what is wrong there is told already, and what follows from it is no second fault.
+/// The unknown parts of a spec: their faults are already reported, and consequences of them are not reported again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Doubts(Vec<Path>);
 
 impl Doubts {
-    /// Adds a place.
+    /// Adds a path.
     pub(super) fn add(&mut self, path: Path) {
         self.0.push(path);
     }
 
-    /// Tells whether a fault at a path may follow from what is told already.
+    /// Returns whether a fault at a path may be a consequence of a reported fault.
     pub(super) fn cover(&self, path: &Path) -> bool {
         self.0.iter().any(|doubt| is_within(path, doubt))
     }
 
-    /// Tells whether something at or below a path, or the whole around it, is not known.
+    /// Returns whether something at or below a path, or a parent of it, is unknown.
     pub(super) fn touch(&self, path: &Path) -> bool {
         let near = |doubt: &Path| is_within(doubt, path) || is_within(path, doubt);
         self.0.iter().any(near)
     }
 
-    /// Tells whether it is unknown which variables the policy has: a list, an item or a name is at fault, not only an expression.
+    /// Returns whether the names of the variables are unknown: a list, an item or a name is malformed, not only an expression.
     pub(super) fn touch_names_of_variables(&self) -> bool {
         let list = Path::parse("spec.variables");
         let is_name = |doubt: &Path| match doubt.segments() {
@@ -45,7 +44,7 @@ fn is_within(inner: &Path, outer: &Path) -> bool {
     inner.segments().starts_with(outer.segments())
 }
 
-/// Reads a spec; what is in doubt and of the wrong form is taken for absent. `definition` is the schema of the whole object.
+/// Parses a spec; malformed parts count as absent. `definition` is the schema of the whole object.
 pub(super) fn read(spec: &Value, doubts: &Doubts, definition: &Value) -> Result<AddOnPolicySpec, String> {
     let mut object = json!({ "spec": spec });
     for path in &doubts.0 {
@@ -120,7 +119,7 @@ mod tests {
             document,
         };
         let loaded = PolicySet::load(&[source], &[], &PolicySet::default());
-        assert!(loaded.set.is_empty(), "a fault of form keeps it out of force");
+        assert!(loaded.set.is_empty(), "a malformed policy is not active");
         let reports = loaded.reports.iter();
         reports
             .flat_map(|report| &report.faults)

@@ -1,4 +1,4 @@
-//! Kubernetes' semantics of admission policies, row by row: what holds, what fails, and what is said then.
+//! Tests of Kubernetes' semantics of admission policies.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn rules() -> Value {
     json!({"resourceRules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}]})
 }
 
-/// Returns a policy of ours with these fields.
+/// Returns an `AddOnPolicy` with these fields.
 fn ours(fields: &Value) -> Value {
     let mut spec = json!({"matchConstraints": rules()});
     json_patch::merge(&mut spec, fields);
@@ -70,7 +70,7 @@ fn outcome(documents: &[Value], object: &Value) -> Outcome {
     })
 }
 
-/// Returns what is said: `deny`, `warn` or `audit`, and the violation.
+/// Returns the findings: `deny`, `warn` or `audit`, and the violation.
 fn said(outcome: &Outcome) -> Vec<String> {
     let text = |finding: &super::Finding| {
         let word = match (finding.denies(), finding.warns(), finding.audits()) {
@@ -135,7 +135,7 @@ fn a_validation_that_does_not_hold_says_its_message_or_its_expression() {
 }
 
 #[test]
-fn all_validations_are_told_at_once() {
+fn all_validations_are_reported_together() {
     let validations = json!([{"expression": "false", "message": "a"}, {"expression": "true"}, {"expression": "false", "message": "b"}]);
     let outcome = outcome(&[ours(&json!({"validations": validations}))], &json!({}));
     assert_eq!(said(&outcome), ["deny a [policy/p/0]", "deny b [policy/p/2]"]);
@@ -163,23 +163,23 @@ fn an_error_is_never_allowed_by_accident() {
     check(
         &json!({"validations": validation}),
         &json!({}),
-        &["deny Internal error: cannot be judged: no such key: nope [policy/p/0]"],
+        &["deny Internal error: cannot be evaluated: no such key: nope [policy/p/0]"],
     );
     check(
         &json!({"validations": validation, "failurePolicy": "Ignore"}),
         &json!({}),
-        &["audit Internal error: cannot be judged: no such key: nope [policy/p/0]"],
+        &["audit Internal error: cannot be evaluated: no such key: nope [policy/p/0]"],
     );
     check(
         &json!({"validations": [{"expression": "object.a"}]}),
         &json!({"a": "text"}),
-        &["deny Internal error: cannot be judged: cel expression must evaluate to a bool [policy/p/0]"],
+        &["deny Internal error: cannot be evaluated: cel expression must evaluate to a bool [policy/p/0]"],
     );
 }
 
 #[test]
 fn labels_with_strange_keys_are_not_overlooked() {
-    // A reading that escapes the keys of maps would find no such label, and let the object pass.
+    // An evaluation that escapes the keys of maps would find no such label, and admit the object.
     check(
         &json!({"validations": [{"expression": "!('app.kubernetes.io/name' in object.metadata.labels)", "message": "m"}]}),
         &json!({"metadata": {"labels": {"app.kubernetes.io/name": "x"}}}),
@@ -201,7 +201,7 @@ fn a_condition_that_is_false_beats_an_error() {
         &json!({"matchConditions": [error], "validations": validations}),
         &json!({}),
         &[
-            "deny Internal error: cannot be judged: matchConditions[error]: no such key: nope [policy/p/match]",
+            "deny Internal error: cannot be evaluated: matchConditions[error]: no such key: nope [policy/p/match]",
         ],
     );
 }
@@ -220,7 +220,7 @@ fn variables_fail_only_where_they_are_read() {
             {"expression": "variables.bad == 1"},
         ]}),
         &json!({}),
-        &["deny Internal error: cannot be judged: no such key: nope [policy/p/2]"],
+        &["deny Internal error: cannot be evaluated: no such key: nope [policy/p/2]"],
     );
 }
 
@@ -261,7 +261,7 @@ fn what_is_not_known_is_not_guessed() {
     let unknown = outcome(std::slice::from_ref(&policy), &json!({}));
     assert_eq!(
         said(&unknown),
-        ["deny Internal error: cannot be judged: the fact \"cluster\" is not known [policy/p/0]"]
+        ["deny Internal error: cannot be evaluated: the fact \"cluster\" is not known [policy/p/0]"]
     );
     assert_eq!(unknown.findings[0].judgement, Judgement::Unknown);
     let known = ask(&json!({}), &json!({"cluster": {"found": true}}), |question| {
@@ -271,7 +271,7 @@ fn what_is_not_known_is_not_guessed() {
     check(
         &json!({"validations": [{"expression": "namespaceObject.metadata.labels.a == 'b'"}]}),
         &json!({}),
-        &["deny Internal error: cannot be judged: the namespace of the object is not known [policy/p/0]"],
+        &["deny Internal error: cannot be evaluated: the namespace of the object is not known [policy/p/0]"],
     );
 }
 
@@ -286,7 +286,7 @@ fn one_policy_that_overruns_is_its_own_finding() {
     assert_eq!(
         said,
         [
-            "deny spec: Internal error: cannot be judged: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
+            "deny spec: Internal error: cannot be evaluated: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
             "deny m [policy/p/0]",
         ]
     );
@@ -343,9 +343,9 @@ fn a_policy_that_does_not_compile_leaves_the_last_good_one() {
         "spec.validations[0].expression:1:6: undeclared reference to 'objct' (in container ''); did you mean \"object\"?\n | objct.a == 1\n | .....^"
     );
     let outcome = ask(&json!({}), &json!({}), |question| second.set.validate(question));
-    assert_eq!(outcome.findings.len(), 1, "the old one still judges");
+    assert_eq!(outcome.findings.len(), 1, "the old version is still active");
     let gone = PolicySet::load(&[], &[], &second.set);
-    assert!(gone.set.is_empty(), "what is deleted is not in force");
+    assert!(gone.set.is_empty(), "a deleted policy is not active");
 }
 
 #[test]
@@ -388,7 +388,7 @@ fn policies_of_kubernetes_need_a_binding_and_read_its_params() {
     assert_eq!(
         run(&both, &[]),
         [
-            "warn Internal error: cannot be judged: no params found, and parameterNotFoundAction is Deny [policy/most/match]"
+            "warn Internal error: cannot be evaluated: no params found, and parameterNotFoundAction is Deny [policy/most/match]"
         ]
     );
 }
@@ -422,7 +422,7 @@ fn mutations_run_in_order_and_only_add() {
     assert!(mutated.patch.0.is_empty());
     assert_eq!(
         mutated.findings[0].violation().to_string(),
-        "Internal error: cannot be judged: /spec/x: only add and test are possible without allowOverwrite [policy/a/mutation-0]"
+        "Internal error: cannot be evaluated: /spec/x: only add and test are possible without allowOverwrite [policy/a/mutation-0]"
     );
 }
 
@@ -434,12 +434,15 @@ fn names_are_taken_once_and_files_come_first() {
         document: policy.clone(),
     };
     let loaded = PolicySet::load(&[source(&policy), file], &[], &PolicySet::default());
-    let told: Vec<(String, bool)> = loaded
+    let found: Vec<(String, bool)> = loaded
         .reports
         .iter()
         .map(|report| (report.origin.to_string(), report.faults.is_empty()))
         .collect();
-    assert_eq!(told, [("a.yaml".to_owned(), true), ("the hub".to_owned(), false)]);
+    assert_eq!(
+        found,
+        [("a.yaml".to_owned(), true), ("the hub".to_owned(), false)]
+    );
     assert_eq!(loaded.set.len(), 1);
 }
 
@@ -463,13 +466,13 @@ fn what_kubernetes_can_say_as_well_is_exported() {
     assert_eq!(
         said(&ask(&json!({"a": 2}), &json!({}), |question| again.validate(question))),
         ["warn Forbidden: m; hint: do [policy/p/0]"],
-        "the exported objects say the same"
+        "the exported objects have the same result"
     );
     let asking = ours(&json!({"facts": ["now"], "validations": [{"expression": "facts.now != ''"}]}));
     let refused = super::native(&load(&[asking], &[]));
     assert_eq!(
         refused[0].as_ref().expect_err("facts").reasons,
-        ["it asks for facts about the fleet"]
+        ["it reads facts about the fleet"]
     );
 }
 
@@ -493,10 +496,10 @@ fn what_is_probably_not_meant_is_noted() {
     assert_eq!(
         lines,
         [
-            "spec.facts[0]: nothing reads facts.addon",
+            "spec.facts[0]: no expression reads facts.addon",
             "spec.validations[0].expression:1:12: undefined field 'confgs'; did you mean \"configs\"?",
             "spec.validations[0].expression:1:63: undefined field 'nme'; did you mean \"name\"?",
-            "spec.variables[0]: nothing reads variables.unused",
+            "spec.variables[0]: no expression reads variables.unused",
         ]
     );
     assert!(native.is_empty());

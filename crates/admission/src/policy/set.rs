@@ -1,7 +1,7 @@
-//! The set of all policies that are in force.
+//! The set of all active policies.
 //!
-//! Decides which policies are: those that compile. One that does not compile leaves its last good version in force and
-//! says why. A set never changes; loading makes another one.
+//! A policy that does not compile leaves its last valid version active, and its faults are reported. A set is immutable; loading creates
+//! a new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -22,13 +22,13 @@ use super::question::Fact;
 use super::question::Question;
 use kubernetes::field::{Path, quoted};
 
-/// All policies that are in force. Cheap to clone.
+/// All active policies. Cheap to clone.
 #[derive(Clone, Default)]
 pub struct PolicySet {
     policies: Arc<BTreeMap<Id, Arc<Policy>>>,
 }
 
-/// A policy by its name. Kubernetes has two kinds of policies, of which each may have one of a name.
+/// The key of a policy. Kubernetes has two kinds of policies, and each kind can have a policy of the same name.
 type Id = (Arc<str>, Sort);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,52 +49,52 @@ fn id(kind: Kind, name: &str) -> Id {
     (Arc::from(name), sort)
 }
 
-/// A new set, and what became of every document.
+/// A new set, and a report for every document.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The set.
     pub set: PolicySet,
-    /// One report a policy or binding, sorted by origin and name.
+    /// One report for each policy or binding, sorted by origin and name.
     pub reports: Vec<Report>,
 }
 
-/// What became of one document.
+/// The result for one document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Origin,
     /// Its kind.
     pub kind: &'static str,
     /// Its name.
     pub name: String,
-    /// Its generation, if the hub has numbered it.
+    /// Its generation, if it is from the hub.
     pub generation: Option<i64>,
-    /// What is wrong with it.
+    /// Its faults.
     pub faults: Vec<PolicyFault>,
-    /// Whether it is written in the former group of its kind, which is read for one release more.
+    /// Whether it is written in the former API group of its kind, which is supported for one more release.
     pub is_former: bool,
-    /// What is in force under its name.
+    /// The active policy with its name.
     pub in_force: InForce,
 }
 
-/// What is in force under a name.
+/// The active policy with a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InForce {
     /// The document.
     This,
     /// An older version of it, because it does not compile; the generation is that of the older one.
     Older(Option<i64>),
-    /// The policy of the same name in the group that the kind has now.
+    /// The policy of the same name in the current API group.
     Successor,
-    /// That of the same name in the group that the kind had before, because this one does not compile.
+    /// The policy of the same name in the former API group, because this one does not compile.
     Former,
     /// Nothing.
     Nothing,
 }
 
 impl PolicySet {
-    /// Loads policies; `objects` are those that params may be found in. What does not compile stays as it was in
-    /// `previous`, if it was there.
+    /// Loads policies. `objects` are those in which params are searched. For a policy that does not compile, the version in `previous`
+    /// stays active, if there is one.
     pub fn load(sources: &[Source], objects: &[Value], previous: &Self) -> Loaded {
         let mut written: Vec<Written> = sources.iter().filter_map(read).collect();
         written.sort_by(|a, b| {
@@ -125,8 +125,8 @@ impl PolicySet {
         }
     }
 
-    /// Returns this set with other policies beside it, such as those of a hub; names of this set are taken. `objects` are those that
-    /// params may be found in.
+    /// Returns this set with other policies added, such as those of a hub; policies of this set take precedence. `objects` are those in
+    /// which params are searched.
     pub fn beside(&self, documents: &[Value], objects: &[Value]) -> Loaded {
         let source = |document: &Value| Source {
             origin: Origin::Hub,
@@ -146,7 +146,7 @@ impl PolicySet {
         loaded
     }
 
-    /// Returns what the policies say of a request.
+    /// Evaluates the policies for a request.
     pub fn validate(&self, question: &Question<'_>) -> Outcome {
         let about: Vec<&Policy> = self
             .policies()
@@ -161,9 +161,9 @@ impl PolicySet {
         }
         let facts = facts(about.iter().copied(), question);
         let shared = activation(question, &facts);
-        let mut purse = Budget::full();
+        let mut budget = Budget::full();
         for policy in about {
-            outcome.extend(judge(policy, question, &shared, &mut purse));
+            outcome.extend(judge(policy, question, &shared, &mut budget));
         }
         outcome
     }
@@ -173,23 +173,23 @@ impl PolicySet {
         self.policies.keys().map(|(name, _)| &**name)
     }
 
-    /// Returns how many policies are in force.
+    /// Returns the number of active policies.
     pub fn len(&self) -> usize {
         self.policies.len()
     }
 
-    /// Returns how many of them are of Kubernetes' own kinds.
+    /// Returns how many of them are policies of Kubernetes.
     pub fn of_kubernetes(&self) -> usize {
         let kinds = self.policies.values().map(|policy| policy.kind);
         kinds.filter(|kind| *kind != Kind::AddOnPolicy).count()
     }
 
-    /// Tells whether no policy is in force.
+    /// Returns whether no policy is active.
     pub fn is_empty(&self) -> bool {
         self.policies.is_empty()
     }
 
-    /// Returns the ids of everything that can be broken, sorted: validations and schema checks.
+    /// Returns the ids of all checks, sorted: validations and schema checks.
     pub fn rules(&self) -> BTreeSet<String> {
         let of = |policy: &Policy| -> Vec<String> {
             let checks = policy.validations.iter().map(|check| policy.rule(&check.id));
@@ -199,19 +199,19 @@ impl PolicySet {
         self.policies().flat_map(of).collect()
     }
 
-    /// Returns the facts that any of the policies asks for.
+    /// Returns the facts that the policies read.
     pub fn facts(&self) -> BTreeSet<Fact> {
         self.policies()
             .flat_map(|policy| policy.facts.iter().copied())
             .collect()
     }
 
-    /// Tells whether any of the policies asks for more of a namespace than its name.
+    /// Returns whether a policy reads more of a namespace than its name.
     pub fn reads_namespaces(&self) -> bool {
         self.policies().any(|policy| policy.reads_namespace)
     }
 
-    /// Returns when the next exception ends after a moment.
+    /// Returns when the next exception after a time ends.
     pub fn next_end(&self, after: Timestamp) -> Option<Timestamp> {
         let exceptions = self.policies().flat_map(|policy| &policy.exceptions);
         exceptions
@@ -220,7 +220,7 @@ impl PolicySet {
             .min()
     }
 
-    /// Returns the set of those policies that are wanted.
+    /// Returns the set of the selected policies.
     pub(super) fn only(&self, wanted: impl Fn(&Policy) -> bool) -> Self {
         let some = self.policies.iter().filter(|(_, policy)| wanted(policy));
         Self {
@@ -231,7 +231,7 @@ impl PolicySet {
         }
     }
 
-    /// Returns the policies in the order of their names.
+    /// Returns the policies, sorted by name.
     pub(super) fn policies(&self) -> impl Iterator<Item = &Policy> {
         self.policies.values().map(Arc::as_ref)
     }
@@ -244,7 +244,7 @@ impl Policy {
 }
 
 impl PartialEq for PolicySet {
-    /// Sets are the same when they hold the same compiled policies.
+    /// Sets are equal if they contain the same compiled policies.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.policies, &other.policies)
             || (self.policies.len() == other.policies.len()
@@ -267,7 +267,7 @@ impl fmt::Debug for PolicySet {
 /// One loading.
 struct Loading<'a> {
     previous: &'a PolicySet,
-    /// Names that are taken, and by whom.
+    /// The names in use, with their policies.
     taken: BTreeMap<String, Vec<(Kind, Origin)>>,
     policies: BTreeMap<Id, Arc<Policy>>,
     reports: Vec<Report>,
@@ -280,7 +280,7 @@ impl Loading<'_> {
         }
         let owners = self.taken.entry(written.name.clone()).or_default();
         if let Some((_, owner)) = owners.iter().find(|(kind, _)| excludes(*kind, written.kind)) {
-            let words = format!("{owner} has a policy of this name already");
+            let words = format!("{owner} already has a policy of this name");
             let mut faults = vec![PolicyFault::at(Path::parse("metadata.name"), words)];
             faults.extend(compiled(written, bindings, objects).err().into_iter().flatten());
             return self.report(written, faults, InForce::Nothing);
@@ -304,8 +304,8 @@ impl Loading<'_> {
         }
     }
 
-    /// Gives a policy of the former group the place of the one of the same name in the present group, unless that one compiles: while it
-    /// does not, nothing is let in between. Tells whether the place is free.
+    /// Replaces a policy of the current API group with the one of the same name in the former group if the current one does not compile, so
+    /// that the check does not stop. Returns whether the former one is used.
     fn takes_over(&mut self, former: &Written) -> bool {
         let is_successor = |report: &&mut Report| {
             report.kind == former.kind.name() && report.name == former.name && report.origin == former.origin
@@ -333,7 +333,7 @@ impl Loading<'_> {
             }
         };
         if !wanted.is_empty() && !policies.contains(&(kind, wanted)) {
-            let words = format!("there is no {} {}", kind.name(), quoted(wanted));
+            let words = format!("{} {} does not exist", kind.name(), quoted(wanted));
             faults.push(PolicyFault::at(Path::parse("spec.policyName"), words));
         }
         let in_force = if faults.is_empty() {
@@ -365,8 +365,8 @@ fn compiled(written: &Written, bindings: &[Written], objects: &[Value]) -> Resul
     compile::policy(written, &own, objects)
 }
 
-/// Tells whether two policies of one name exclude each other: their findings would have the same rule ids. Kubernetes' own two
-/// kinds do not, because one judges and the other changes.
+/// Returns whether two policies of one name exclude each other, because their findings would have the same rule ids. The two kinds of
+/// Kubernetes do not, because one validates and the other mutates.
 fn excludes(one: Kind, other: Kind) -> bool {
     one == other || one == Kind::AddOnPolicy || other == Kind::AddOnPolicy
 }

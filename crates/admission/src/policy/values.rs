@@ -1,6 +1,6 @@
-//! Values against a JSON schema, such as the variables of a configuration.
+//! Checks values with a JSON schema, such as the variables of a configuration.
 //!
-//! Decides how a fault of the schema becomes a fault of a field. Patterns run in linear time: a schema comes from a user.
+//! Patterns run in linear time, because a schema comes from a user.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::fault::PolicyFault;
 use kubernetes::field::{Path, nearest, quoted};
 
-/// The most faults that one value is told of.
+/// The maximum number of faults that are reported for one value.
 const MOST_FAULTS: usize = 20;
 
 /// A compiled schema.
@@ -22,19 +22,19 @@ pub(super) struct Fitting {
     known: Vec<String>,
 }
 
-/// How the value is read.
+/// The form of the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ParameterForm {
     /// As it is.
     Value,
-    /// A list of names and values, as one object.
+    /// A list of names and values, which is checked as one object.
     Pairs,
 }
 
 /// A part of a value that does not fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Misfit {
-    /// Below the value.
+    /// The path below the value.
     pub(super) path: Path,
     pub(super) words: String,
     pub(super) hint: Option<String>,
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Fitting {
 }
 
 impl Fitting {
-    /// Compiles a schema that stands at `path`.
+    /// Compiles the schema at `path`.
     pub(super) fn compile(schema: &Value, path: &Path, faults: &mut Vec<PolicyFault>) -> Option<Self> {
         if !schema.is_object() {
             faults.push(PolicyFault::at(path.clone(), "must be a JSON schema"));
@@ -66,7 +66,7 @@ impl Fitting {
                     .unwrap_or_default(),
             }),
             Err(error) => {
-                let words = format!("is no JSON schema: {error}");
+                let words = format!("is not a JSON schema: {error}");
                 faults.push(PolicyFault::at(path.clone(), one_line(&words)));
                 None
             }
@@ -86,19 +86,19 @@ impl Fitting {
 
     fn faults_of(&self, value: &Value, place: &dyn Fn(Path) -> Path) -> Vec<Misfit> {
         let errors = self.validator.iter_errors(value).take(MOST_FAULTS);
-        let told = errors.flat_map(|error| self.told(&error, place));
-        told.take(MOST_FAULTS).collect()
+        let misfits = errors.flat_map(|error| self.of_error(&error, place));
+        misfits.take(MOST_FAULTS).collect()
     }
 
-    /// An error about members that the schema does not have is told once for each of them.
-    fn told(&self, error: &ValidationError<'_>, place: &dyn Fn(Path) -> Path) -> Vec<Misfit> {
+    /// An error about members that the schema does not have is reported once for each of them.
+    fn of_error(&self, error: &ValidationError<'_>, place: &dyn Fn(Path) -> Path) -> Vec<Misfit> {
         let path = path_of(&error.instance_path().to_string());
         if let ValidationErrorKind::AdditionalProperties { unexpected } = error.kind() {
             let one = |name: &String| {
                 let near = nearest(name, self.known.iter().map(String::as_str));
                 Misfit {
                     path: place(path.entry(name.clone())),
-                    words: format!("nothing of the name {} is known here", quoted(name)),
+                    words: format!("unknown name {}", quoted(name)),
                     hint: near.map(|near| format!("did you mean {}?", quoted(near))),
                 }
             };
@@ -112,7 +112,7 @@ impl Fitting {
     }
 }
 
-/// Returns one object of a list of names and values, and where each name stands.
+/// Converts a list of names and values to one object, and returns the index of each name.
 fn paired(value: &Value) -> (Value, BTreeMap<String, usize>) {
     let mut object = Map::new();
     let mut places = BTreeMap::new();
@@ -126,7 +126,7 @@ fn paired(value: &Value) -> (Value, BTreeMap<String, usize>) {
     (Value::Object(object), places)
 }
 
-/// Returns where a member of the object is in the list.
+/// Returns the path of a member of the object in the list.
 fn restored(path: &Path, places: &BTreeMap<String, usize>) -> Path {
     use kubernetes::field::Segment;
     let index = match path.segments().first() {
@@ -157,7 +157,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(schema: &Value, value: &Value, form: ParameterForm) -> Vec<String> {
+    fn misfits(schema: &Value, value: &Value, form: ParameterForm) -> Vec<String> {
         let mut faults = Vec::new();
         let fitting = Fitting::compile(schema, &Path::root(), &mut faults).expect("a schema");
         let text = |misfit: &Misfit| match &misfit.hint {
@@ -168,17 +168,17 @@ mod tests {
     }
 
     #[test]
-    fn pairs_are_checked_as_an_object_and_told_where_they_stand() {
+    fn pairs_are_checked_as_an_object_and_reported_with_their_path() {
         let schema = json!({"type": "object", "additionalProperties": false, "required": ["IMAGE"],
             "properties": {"LOG_LEVEL": {"enum": ["debug", "info"]}, "IMAGE": {"type": "string"}}});
         let pairs = json!([{"name": "LOG_LVEL", "value": "x"}, {"name": "LOG_LEVEL", "value": "loud"}]);
-        let mut found = told(&schema, &pairs, ParameterForm::Pairs);
+        let mut found = misfits(&schema, &pairs, ParameterForm::Pairs);
         found.sort();
         assert_eq!(
             found,
             [
                 "<nil>: \"IMAGE\" is a required property",
-                "[0].value: nothing of the name \"LOG_LVEL\" is known here; did you mean \"LOG_LEVEL\"?",
+                "[0].value: unknown name \"LOG_LVEL\"; did you mean \"LOG_LEVEL\"?",
                 "[1].value: \"loud\" is not one of \"debug\" or \"info\"",
             ]
         );
@@ -191,7 +191,7 @@ mod tests {
         assert!(
             faults
                 .first()
-                .is_some_and(|fault| fault.message.starts_with("is no JSON schema"))
+                .is_some_and(|fault| fault.message.starts_with("is not a JSON schema"))
         );
     }
 }

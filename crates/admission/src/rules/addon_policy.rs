@@ -1,7 +1,6 @@
-//! Rules about policies of users. Page: `tests/rules/policy.md`.
+//! Rules about AddOnPolicies. Page: `tests/rules/policy.md`.
 //!
-//! Decides which policies are refused: those that do not compile, because nothing of them would be in force. What compiles is decided
-//! by `policy`.
+//! Refuses policies that do not compile, because no part of them would be enforced. The module `policy` compiles them.
 
 use serde_json::Value;
 
@@ -13,20 +12,21 @@ use kubernetes::field::{Class, Fault, Findings, Path, Segment};
 const COMPILE: &str = "policy/compile";
 const NEVER_EVALUATED: &str = "policy/never-evaluated";
 
-/// Steps for each byte of a policy: to compile a text takes longer than to read it.
+/// Steps for each byte of a policy: compiling a text takes longer than reading it.
 const STEPS_OF_A_BYTE: usize = 4;
 
 rules! { pub(crate) ON_POLICIES of AddonPolicy {
     refuses COMPILE, CreateAndUpdate, compiles =>
-        "A policy compiles.\n\n\
-         Every expression of an AddOnPolicy is valid CEL that reads declared variables and facts, and every schema, selector and \
-         exception can be read. Nothing of a policy that does not compile is in force; after an edit that does not compile the last \
-         version that did stays in force until the next restart. Refused, with every fault and its line and column in the expression; \
-         a change of nothing but metadata, and a deletion, pass.";
+        "An AddOnPolicy compiles.\n\n\
+         Every expression is valid CEL and reads only declared variables and facts, and every schema, selector and exception \
+         is valid. The webhook cannot enforce any part of a policy that does not compile. If such a policy reaches the hub in \
+         another way, the webhook uses the last version that compiled until it restarts. Refused, with every error and its \
+         line and column in the expression. A change of metadata alone and a deletion are always allowed.";
     warns NEVER_EVALUATED, CreateAndUpdate, is_evaluated =>
-        "A policy is about resources that the webhook is called for.\n\n\
-         The webhook is called for add-ons, their configurations and upgrades of clusters. A policy about other resources, such as \
-         Deployments, is never evaluated: bind a ValidatingAdmissionPolicy to them instead. Warns, at the resource.";
+        "An AddOnPolicy matches only resources that the webhook is called for.\n\n\
+         The API server calls the webhook for add-ons, their configurations and ClusterUpgrades. A policy for other \
+         resources, such as Deployments, is never evaluated. The warning points to the resource in the policy. Warns. Use a ValidatingAdmissionPolicy for other \
+         resources.";
 } }
 
 fn compiles(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
@@ -45,7 +45,7 @@ fn is_evaluated(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
     }
 }
 
-/// Compiles the policy alone; nothing where it is too long to be compiled while a client waits.
+/// Compiles the policy on its own. Returns `None` if it is too long to be compiled during an admission request.
 fn loaded(subject: &Subject<'_, AddonPolicy>) -> Option<Loaded> {
     let document: &Value = subject.body;
     let length = document.get("spec").map_or(0, |spec| spec.to_string().len());
@@ -59,7 +59,7 @@ fn loaded(subject: &Subject<'_, AddonPolicy>) -> Option<Loaded> {
     Some(PolicySet::load(&[source], &[], &PolicySet::default()))
 }
 
-/// The name is the API server's business.
+/// Whether a fault is in `spec` or at the root. The API server validates the name.
 fn is_of_the_spec(fault: &PolicyFault) -> bool {
     let first = fault.path.segments().first();
     matches!(first, Some(Segment::Key(name)) if name == "spec") || fault.path == Path::root()

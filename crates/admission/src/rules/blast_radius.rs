@@ -1,8 +1,8 @@
-//! Rules about how much of a fleet one edit reaches. Page: `tests/rules/blast-radius.md`.
+//! Rules about how many clusters one edit affects. Page: `tests/rules/blast-radius.md`.
 //!
-//! Decides from the fleet as it is when an edit takes the add-on from too many clusters, and when it moves too many at once:
-//! which ones those are, `reach` says. Where it is not known what a placement selects, its clusters count as untouched. The share
-//! that is too much is the operator's (`--blast-radius`).
+//! Warns if an edit uninstalls the add-on from too many of its current clusters, or updates too many of them at once. The module
+//! `reach` returns the affected clusters. Clusters of a placement whose decisions are not known count as not affected. The flag
+//! `--blast-radius` sets the limit.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,28 +23,27 @@ use store::{AddonFacts, Facts, Kind, Name, PeerFacts};
 
 const REMOVAL: &str = "blast-radius/removal";
 pub(super) const MOVE: &str = "blast-radius/move";
-/// In a smaller fleet every edit reaches most of it.
+/// With fewer clusters, every edit would affect most of them.
 const FEWEST: usize = 5;
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns REMOVAL, Update, removal =>
-        "An edit leaves the add-on on most of its clusters.\n\n\
-         A placement that is dropped from the install strategy, or a label selector that matches less, uninstalls the \
-         add-on where nothing selects it any more. Warns when that is more than a share of the clusters that have it: \
-         half of them, unless `--blast-radius` says otherwise, and never with fewer than five. Set the rule to Deny to \
-         have such an edit made in steps.";
+        "An edit does not uninstall the add-on from most of its clusters.\n\n\
+         If a placement is removed from `spec.installStrategy`, or a label selector matches fewer clusters, the add-on is \
+         uninstalled from the clusters that are no longer selected. Warns if the edit removes the add-on from more than 50% \
+         of the clusters that have it. The flag `--blast-radius` changes this limit. An add-on on fewer than five clusters \
+         never warns. Remove the clusters in several smaller edits; to enforce this, set the rule to Deny.";
     warns MOVE, Update, moved =>
-        "An edit does not move most clusters at once.\n\n\
-         A change of configurations or versions travels with the rollout of its placement, and under All reaches every \
-         cluster in the same moment. So does an edit in place of a configuration that clusters run with, the \
-         configuration that they have waited for, and a template that raises the default version. Warns when more than a share \
-         of the clusters that have the add-on move at once: half of them, unless `--blast-radius` says otherwise, and never \
-         with fewer than five. Each cluster counts once, and one that the edit changes nothing for does not count. Only clusters \
-         count that the edit updates before anything else has to happen: of groups that follow each other (a canary, \
-         `mandatoryDecisionGroups`, ProgressivePerGroup) the first one, and of a rollout with `maxConcurrency` no more than that. \
-         Clusters of a paused rollout do not count, nor those of decision groups that wait for an approval \
-         (`tidegate.io/approval-before`), nor those that would get a configuration that does not exist or that the add-on does \
-         not support. Use Progressive.";
+        "An edit does not update most clusters at once.\n\n\
+         A change of configurations or versions is rolled out with the strategy of its placement, and the strategy All \
+         updates every cluster at the same time. The same applies if you edit a configuration that clusters use, create one \
+         that they are waiting for, or add a template that raises the default version. Warns if more than 50% of the clusters \
+         that have the add-on are updated at once; the flag `--blast-radius` changes this limit, and an add-on on fewer than \
+         five clusters never warns. Only clusters that are updated immediately count, each once: the first of several \
+         decision groups (a canary, `mandatoryDecisionGroups`, ProgressivePerGroup), and at most `maxConcurrency` clusters. \
+         Clusters do not count if the edit changes nothing for them, if their rollout is paused, if their decision group \
+         waits for an approval (`tidegate.io/approval-before`), or if their new configuration does not exist or is not \
+         supported by the add-on. Use the rollout strategy Progressive.";
 } }
 
 fn peers<'f>(subject: &Subject<'f, Addon>) -> Option<&'f PeerFacts> {
@@ -60,16 +59,16 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if same_part(old, &subject.body, "installStrategy", effort) {
         return;
     }
-    let parting = |body: &AddonBody<'_>| {
+    let uninstalled = |body: &AddonBody<'_>| {
         let kept = InstallScope::by(body, subject.facts, effort);
         let clusters = peers.instances.iter().take_while(|_| effort.spend(kept.steps()));
         let parts =
-            clusters.filter(|(cluster, peer)| kept.parts_with(subject.facts, cluster, &peer.installed_by));
+            clusters.filter(|(cluster, peer)| kept.uninstalls(subject.facts, cluster, &peer.installed_by));
         parts.map(|(cluster, _)| cluster).collect::<BTreeSet<_>>()
     };
-    // Those that part anyway are not this edit's.
-    let before = parting(old);
-    let leaving = parting(&subject.body).difference(&before).count();
+    // Clusters that the old object also uninstalls are not counted for this edit.
+    let before = uninstalled(old);
+    let leaving = uninstalled(&subject.body).difference(&before).count();
     let share = subject.blast_radius;
     if share.is_exceeded_by(leaving, peers.clusters) {
         let detail = format!(
@@ -82,9 +81,9 @@ fn removal(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-/// What an install strategy keeps the add-on on.
+/// The clusters on which an install strategy keeps the add-on.
 enum InstallScope<'a> {
-    /// Clusters of placements, all of which are known.
+    /// The clusters of placements; the decisions of all of them are known.
     Placed(BTreeSet<&'a Name>),
     Selected(Selector),
     All,
@@ -100,20 +99,20 @@ impl<'a> InstallScope<'a> {
                 for place in places.filter(|place| seen.insert(*place)) {
                     match known(facts, place) {
                         Some(found) => clusters.extend(found.clusters.iter().take_while(|_| effort.spend(1))),
-                        // While one of them is absent or undecided nothing is taken away, whichever gave it.
+                        // If a placement does not exist or has no complete decision, the add-on is not uninstalled anywhere.
                         None => return Self::All,
                     }
                 }
                 Self::Placed(clusters)
             }
-            // An absent selector selects nothing; one without a meaning changes nothing.
+            // An absent selector selects no cluster; an invalid one changes nothing.
             "ClusterLabelSelector" if body.label_selector.is_none() => Self::Placed(BTreeSet::new()),
             "ClusterLabelSelector" => selector(body).map_or(Self::All, Self::Selected),
             _ => Self::All,
         }
     }
 
-    /// Returns what one cluster costs.
+    /// Returns how many steps the check of one cluster costs.
     fn steps(&self) -> usize {
         match self {
             Self::Placed(..) | Self::All => 1,
@@ -121,9 +120,9 @@ impl<'a> InstallScope<'a> {
         }
     }
 
-    /// Tells whether an instance goes because nothing selects its cluster. What a human made stays, and so does
-    /// everything while the strategy is Manual.
-    fn parts_with(&self, facts: &Facts, cluster: &Name, mark: &Name) -> bool {
+    /// Returns whether the add-on is uninstalled from a cluster that is not selected. ManagedClusterAddOns that a user has created
+    /// stay, and with the strategy Manual all of them stay.
+    fn uninstalls(&self, facts: &Facts, cluster: &Name, mark: &Name) -> bool {
         let is_kept = match self {
             Self::Placed(clusters) => clusters.contains(cluster),
             Self::Selected(selector) => {
@@ -195,7 +194,7 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-/// Returns what is told of an edit that moves too many clusters at once; the add-on is named where the object is none.
+/// Returns the finding for an edit that updates too many clusters at once. It names the add-on if the object is not an add-on.
 pub(super) fn too_many<'a>(
     standing: &Reach<'a>,
     movers: &[Mover<'a>],
@@ -215,7 +214,7 @@ pub(super) fn too_many<'a>(
     Some(Fault::bare(Class::Forbidden, detail))
 }
 
-/// Returns the field that clusters have something else from than before.
+/// Returns the field whose edit changes the configuration of the clusters.
 fn edited(body: &AddonBody<'_>, source: Source) -> Path {
     let spec = Path::root().key("spec");
     let install = spec.key("installStrategy").key("placements");

@@ -1,7 +1,6 @@
 //! Rules about references to configurations. Page: `tests/rules/config.md`.
 //!
-//! Decides which references are refused and which are doubted. Whether the referenced object exists is asked in
-//! `config_objects`.
+//! Checks the references themselves. `config_objects` checks whether the referenced objects exist.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,34 +22,36 @@ const OWN_GROUP: &str = api::v1alpha1::GROUP;
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses UNSUPPORTED_TYPE, CreateAndUpdate, unlisted_type =>
-        "A configuration is of a type that the add-on supports.\n\n\
-         A ManagedClusterAddOn may override the types that its ClusterManagementAddOn lists in \
-         `spec.supportedConfigs` or configures in `spec.configuration.configs`, and those that the add-on's program declared \
-         in `status.supportedConfigs`, on this cluster or on another one; where `addontemplates` are listed, also \
-         `addondeploymentconfigs`, which every template supports. Any other type is refused; nothing would ever read it. \
-         An add-on that is not deployed from templates may support types that it does not list: until its program has \
-         declared types on some cluster, a type that is not listed only warns. In the placements of a ClusterManagementAddOn \
-         such a type always only warns. While the add-on is not known, nothing is refused.";
+        "A configuration has a type that the add-on supports.\n\n\
+         A configuration of any other type has no effect. Supported are the types in \
+         `spec.supportedConfigs` and `spec.configuration.configs` of the ClusterManagementAddOn, and those that the add-on \
+         has reported in `status.supportedConfigs` of a ManagedClusterAddOn on any cluster; with `addontemplates`, also \
+         `addondeploymentconfigs`. In a ManagedClusterAddOn any other type is refused. It only warns if the add-on is not \
+         deployed from templates and has not reported its types on any cluster yet, and always in the placements of a \
+         ClusterManagementAddOn. If the ClusterManagementAddOn does not exist, the type is not checked. Add the type to \
+         `spec.supportedConfigs`, or correct `group` and `resource`.";
     refuses rule::KIND_NOT_PLURAL, CreateAndUpdate, addon_kind_not_plural =>
-        "A configuration type is written with its plural, lower-case resource name.\n\n\
-         `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular \
-         names no resource, so that its configuration would never be found. Refused, with the plural.";
+        "A configuration type is written as its plural, lower-case resource name.\n\n\
+         Write `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular name is \
+         not the name of a resource, so the configuration would never be found. Refused; the message shows the plural.";
     refuses rule::INCOMPLETE_REFERENCE, CreateAndUpdate, addon_incomplete =>
-        "A reference names a resource and an object.\n\n\
-         `resource` and `name` are both needed to find a configuration. Refused.";
+        "A reference to a configuration has a resource and a name.\n\n\
+         Without `resource` and `name` the controllers cannot find the configuration. Refused.";
     warns UNKNOWN_RESOURCE, CreateAndUpdate, addon_unknown_resource =>
-        "A type of the add-on API group exists.\n\n\
-         The group addon.open-cluster-management.io has few configuration types. A resource of that group which \
-         is none of them is probably misspelt. Warns, with the nearest name.";
+        "A configuration type of the add-on API group exists.\n\n\
+         The group `addon.open-cluster-management.io` has only a few configuration types, and any other `resource` in it is \
+         probably misspelt. The configuration would never be found. Warns, and suggests the closest name.";
     refuses DUPLICATE, CreateAndUpdate, addon_duplicate =>
-        "A configuration is referenced once.\n\n\
-         A duplicate reference in one list is usually a copy-and-paste error. Different objects of one type are allowed: \
-         their order is kept, and the add-on decides what it means. Refused.";
+        "A configuration is referenced once in a list.\n\n\
+         A duplicate reference in a list is usually a copy-and-paste error. Different objects of one type are allowed: their \
+         order is kept, and the add-on defines what several of them mean. Refused, with the path of the first reference. \
+         Remove the duplicate.";
     warns MISSING_NAMESPACE, CreateAndUpdate, addon_missing_namespace =>
-        "A reference to an object in a namespace names the namespace.\n\n\
-         Without it the object is looked for in the cluster scope, where its type has none. In the templates of \
-         placements, add-ons are created with the namespace `open-cluster-management` instead. Warns: manifests of this \
-         form exist.";
+        "A reference to a namespaced configuration has a namespace.\n\n\
+         Without `namespace` the controllers look for a cluster-scoped object, which this type does not have, so the \
+         configuration is never found. In `addonSpec` and `addonTemplate` of a placement, ManagedClusterAddOns are created \
+         with the namespace `open-cluster-management` instead. Warns, because existing manifests omit the namespace. Set \
+         `namespace`.";
 } }
 
 // What they mean is documented where add-ons have them.
@@ -64,7 +65,7 @@ rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
 } }
 
 fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    // An add-on that is not known has not listed nothing; it has said nothing yet.
+    // Without the ClusterManagementAddOn the supported types are not known.
     let Some(addon) = subject.facts.addon(subject.name) else {
         return;
     };
@@ -84,13 +85,13 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
     let types_are_known = is_of_templates || !declared.is_empty();
     let supported = Supported::of(listed.chain(of_templates(lists_templates)).chain(declared));
     let owner = format!("add-on {}", quoted(subject.name));
-    let cure = "ask the add-on owner to list it in spec.supportedConfigs";
+    let hint = "ask the add-on owner to list it in spec.supportedConfigs";
     for (at, config) in typed(&subject.body.configs, effort).filter(|(_, of)| !supported.has(of)) {
         if types_are_known {
-            findings.deny(supported.misses(at, &config, "supports", &owner, cure, effort));
+            findings.deny(supported.misses(at, &config, "supports", &owner, hint, effort));
         } else {
-            let cure = "check the type: the add-on's program has declared no types yet";
-            findings.warn(supported.misses(at, &config, "lists", &owner, cure, effort));
+            let hint = "check the type: the add-on has not reported its types in status.supportedConfigs yet";
+            findings.warn(supported.misses(at, &config, "lists", &owner, hint, effort));
         }
     }
 }
@@ -101,23 +102,23 @@ fn unlisted_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let own = of_templates(listed.contains(&type_of(Kind::Template)));
     let declared = subject.facts.declared_types(subject.name).into_iter().flatten();
     let supported = Supported::of(listed.into_iter().chain(own).chain(declared.cloned()));
-    let cure = "list it in spec.supportedConfigs";
+    let hint = "list it in spec.supportedConfigs";
     for list in placement_lists(&subject.body, subject.effort) {
         for (at, config) in typed(list, effort) {
             if !supported.has(&config) {
-                findings.warn(supported.misses(at, &config, "supports", "this add-on", cure, effort));
+                findings.warn(supported.misses(at, &config, "supports", "this add-on", hint, effort));
             }
         }
     }
 }
 
-/// Returns the types that every add-on supports that is deployed from templates, listed or not.
+/// Returns the types that every add-on that is deployed from templates supports, even if it does not list them.
 fn of_templates(lists_templates: bool) -> impl Iterator<Item = ConfigType> {
     let own = [Kind::Template, Kind::DeploymentConfig].map(type_of);
     own.into_iter().filter(move |_| lists_templates)
 }
 
-/// The types that an add-on supports: by their groups, and the first group by its resource.
+/// The types that an add-on supports, and the first group of each resource name.
 #[derive(Default)]
 struct Supported(BTreeSet<ConfigType>, BTreeMap<String, String>);
 
@@ -145,7 +146,7 @@ impl Supported {
         config: &ConfigType,
         verb: &str,
         owner: &str,
-        cure: &str,
+        hint: &str,
         effort: &StepBudget<'_>,
     ) -> Violation {
         let detail = if self.0.is_empty() {
@@ -153,7 +154,7 @@ impl Supported {
         } else {
             format!("{owner} {verb}: {}", self.names(config.group()))
         };
-        // The right resource in the wrong group: the group is what must change.
+        // The resource exists in another group, so the finding is at the group.
         if let Some(group) = self.1.get(config.resource()) {
             let hint = format!("did you mean group {}?", quoted(group));
             let fault = Fault::of_text(Class::NotSupported, config.group(), detail).hint(hint);
@@ -161,14 +162,14 @@ impl Supported {
         }
         let near = effort.hint(|| nearest(config.resource(), self.0.iter().map(ConfigType::resource)));
         let hint = near.map_or_else(
-            || cure.to_owned(),
+            || hint.to_owned(),
             |near| format!("did you mean {}?", quoted(near)),
         );
         let fault = Fault::of_text(Class::NotSupported, config.resource(), detail).hint(hint);
         fault.at(at.path.key("resource"), UNSUPPORTED_TYPE)
     }
 
-    /// Lists the types; those of `group` without it.
+    /// Lists the types. Those of `group` are listed without their group.
     fn names(&self, group: &str) -> String {
         let name = |known: &ConfigType| {
             if known.group() == group {
@@ -233,7 +234,7 @@ fn deny_unreadable<'l, 'a: 'l>(
 }
 
 fn unknown_resource(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    // Where the add-on is known, its own list decides and says more.
+    // If the add-on is known, the rule about unsupported types checks its list, which is more precise.
     if subject.facts.addon(subject.name).is_none() {
         warn_unknown_resource(&subject.body.configs, subject.effort, findings);
     }
@@ -303,7 +304,11 @@ fn deny_duplicates(list: &Items<ReferenceAt<'_>>, effort: &StepBudget<'_>, findi
                 first.insert(key, &at.path);
             }
             Some(before) => {
-                let fault = Fault::of_text(Class::Duplicate, &key, format!("stands at {before} already"));
+                let fault = Fault::of_text(
+                    Class::Duplicate,
+                    &key,
+                    format!("is already referenced at {before}"),
+                );
                 findings.deny(fault.at(at.path.clone(), DUPLICATE));
             }
         }
@@ -326,14 +331,14 @@ fn addon_missing_namespace(subject: &Subject<'_, Addon>, findings: &mut Findings
     warn_missing_namespace(every_default(subject), findings);
 }
 
-/// What add-ons are created with is written out for them.
+/// Checks the lists that ManagedClusterAddOns are created with: the controllers set the default namespace there.
 fn warn_filled_namespace<'l, 'a: 'l>(
     list: impl Iterator<Item = &'l ReferenceAt<'a>>,
     findings: &mut Findings,
 ) {
     for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
         let detail = format!(
-            "{} live in a namespace: add-ons are created with {}",
+            "{} are namespaced: add-ons are created with namespace {}",
             reference.config().resource(),
             quoted(DEFAULT_CONFIG_NAMESPACE)
         );
@@ -346,19 +351,19 @@ fn warn_missing_namespace<'l, 'a: 'l>(
     findings: &mut Findings,
 ) {
     for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
-        let detail = format!("{} live in a namespace", reference.config().resource());
+        let detail = format!("must be set: {} are namespaced", reference.config().resource());
         findings.warn(Fault::bare(Class::Required, detail).at(at.path.key("namespace"), MISSING_NAMESPACE));
     }
 }
 
-/// Returns every list of references of an add-on; defaults of supported types stand alone.
+/// Returns every list of references of an add-on. The defaults of supported types are not in a list.
 pub(super) fn every_list<'s, 'a>(
     subject: &'s Subject<'a, Addon>,
 ) -> impl Iterator<Item = &'s Items<ReferenceAt<'a>>> {
     lists_of(&subject.body, subject.effort)
 }
 
-/// Returns the same of an add-on that is not the one under examination.
+/// Returns the same lists of another add-on object, such as the old one.
 pub(super) fn lists_of<'s, 'a>(
     body: &'s AddonBody<'a>,
     effort: &'s StepBudget<'_>,
@@ -374,7 +379,7 @@ pub(super) fn every_default<'s, 'a>(
     supported.filter_map(|entry| entry.default.as_ref())
 }
 
-/// Returns every reference of an add-on, those in lists first.
+/// Returns every reference of an add-on: those in lists, then the defaults.
 pub(super) fn every_reference<'s, 'a>(
     subject: &'s Subject<'a, Addon>,
 ) -> impl Iterator<Item = &'s ReferenceAt<'a>> {
@@ -392,7 +397,7 @@ fn placement_lists<'s, 'a>(
     })
 }
 
-/// Returns the references whose type can be read.
+/// Returns the references with a valid type.
 pub(super) fn typed<'s, 'a>(
     list: &'s Items<ReferenceAt<'a>>,
     effort: &'s StepBudget<'_>,
@@ -403,7 +408,7 @@ pub(super) fn typed<'s, 'a>(
     })
 }
 
-/// Returns the types that an add-on lists itself: those that it supports, and those that it configures for every cluster.
+/// Returns the types in `spec.supportedConfigs` and `spec.configuration.configs` of an add-on.
 pub(super) fn listed_types<'s>(
     body: &'s AddonBody<'_>,
     effort: &'s StepBudget<'_>,
@@ -421,7 +426,7 @@ pub(super) fn listed_types<'s>(
         .filter_map(|(group, resource)| ConfigType::parse(group.unwrap_or_default(), resource?).ok())
 }
 
-/// Returns the references that can be read.
+/// Returns the valid references.
 pub(super) fn readable<'l, 'a: 'l>(
     list: impl Iterator<Item = &'l ReferenceAt<'a>>,
 ) -> impl Iterator<Item = (&'l ReferenceAt<'a>, ConfigReference)> {

@@ -1,6 +1,6 @@
-//! Rules about the objects that references to configurations lead to. Page: `tests/rules/config-objects.md`.
+//! Rules about the objects that references to configurations name. Page: `tests/rules/config-objects.md`.
 //!
-//! Decides whether a reference leads anywhere, as far as is known. Never judges kinds that have not been read.
+//! Checks whether the objects exist. Kinds that have not been read from the hub are not checked.
 
 use std::collections::BTreeMap;
 
@@ -20,19 +20,21 @@ const SEVERAL_OF_A_TYPE: &str = "config/several-of-a-type";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns NOT_FOUND, CreateAndUpdate, addon_not_found =>
-        "A reference leads to an object.\n\n\
-         Until the object exists, a cluster that should run with it waits and runs with what it had. Warns, with the \
-         nearest name or with the namespace that has such an object: it may come with the same apply. Nothing is \
-         said of kinds that the program does not read.";
+        "A referenced configuration exists.\n\n\
+         A cluster that would use a configuration that does not exist is not updated: it keeps its current configuration \
+         until the object is created. Warns, because the object may be created by the same `kubectl apply`. The warning \
+         contains the closest name, or the namespace that has an object with this name. Types that Tidegate does not read are \
+         not checked.";
     warns NEEDLESS_NAMESPACE, CreateAndUpdate, addon_needless_namespace =>
-        "A reference to an object in no namespace names none.\n\n\
-         AddOnTemplates and AddOnHubConfigs live in no namespace. With one, the object is looked for where its type \
-         has none, and never found. Warns: remove the namespace.";
+        "A reference to a cluster-scoped configuration has no namespace.\n\n\
+         AddOnTemplates and AddOnHubConfigs are cluster-scoped. With a `namespace`, the controllers look for a namespaced \
+         object, which never exists for these types. Warns. Remove `namespace`.";
     warns SEVERAL_OF_A_TYPE, CreateAndUpdate, addon_several =>
-        "Of the types that only one object counts of, one is referenced.\n\n\
-         An agent is deployed from one AddOnTemplate with one AddOnDeploymentConfig: of several in one list the first \
-         counts, unless `tidegate.io/merged-configs` says that all deployment configurations do. Of other types the add-on decides \
-         what several mean. Warns at those that have no effect.";
+        "A list references at most one AddOnTemplate, one AddOnDeploymentConfig and one AddOnHubConfig.\n\n\
+         An agent is deployed with one object of each of these types. If a list has several objects of one type, only the \
+         first one is used; the others have no effect. With the annotation `tidegate.io/merged-configs`, all \
+         AddOnDeploymentConfigs are merged. For other types the add-on defines what several objects mean. Warns at the \
+         references that have no effect. Remove them.";
 } }
 
 // What they mean is documented where add-ons have them.
@@ -56,7 +58,7 @@ fn warn_absent<'l, 'a: 'l, K: subject::Kind>(
     findings: &mut Findings,
 ) {
     for (at, reference) in readable(list) {
-        // What is wrong with the namespace is told by the rules about namespaces.
+        // Other rules report a wrong or missing namespace.
         let ConfigPresence::Absent(Absence::Missing) = subject.facts.config(&reference) else {
             continue;
         };
@@ -75,10 +77,13 @@ fn warn_absent<'l, 'a: 'l, K: subject::Kind>(
         }
         let detail = match reference.namespace() {
             Some(namespace) => format!("no such object in namespace {}", quoted(namespace)),
-            None => format!("none of the {} has this name", reference.config().resource()),
+            None => format!(
+                "no object of type {} has this name",
+                reference.config().resource()
+            ),
         };
         let fault = Fault::of_text(Class::NotFound, reference.name(), detail);
-        let hint = subject.effort.hint(|| meant(subject, &reference));
+        let hint = subject.effort.hint(|| suggestion(subject, &reference));
         findings.warn(fault.hint_if(hint).at(path, NOT_FOUND));
     }
 }
@@ -93,8 +98,8 @@ fn key(reference: &ConfigReference) -> Option<ObjectKey> {
     ))
 }
 
-/// Returns what was probably meant: the same name in another namespace, or a near name in the same one.
-fn meant<K: subject::Kind>(subject: &Subject<'_, K>, reference: &ConfigReference) -> Option<String> {
+/// Returns a hint: the same name in another namespace, or a similar name in the same namespace.
+fn suggestion<K: subject::Kind>(subject: &Subject<'_, K>, reference: &ConfigReference) -> Option<String> {
     let of = reference.config();
     let configs = &subject.facts.configs;
     let prefix = config_key(of.group(), of.resource(), "", "");
@@ -131,7 +136,7 @@ fn warn_needless_namespace<'l, 'a: 'l>(
         else {
             continue;
         };
-        let detail = format!("{} live in no namespace", reference.config().resource());
+        let detail = format!("{} are cluster-scoped", reference.config().resource());
         let fault = Fault::of_text(Class::Forbidden, namespace, detail).hint("remove the namespace");
         findings.warn(fault.at(at.path.key("namespace"), NEEDLESS_NAMESPACE));
     }
@@ -172,10 +177,10 @@ fn warn_several(
             None => {
                 first.insert(config, (&at.path, this));
             }
-            // The same object twice is told by another rule.
+            // Another rule refuses a duplicate reference.
             Some((_, other)) if *other == this => {}
             Some((before, _)) => {
-                let detail = format!("has no effect: only {before} counts");
+                let detail = format!("has no effect: only {before} is used");
                 let name = at.raw.name.unwrap_or_default();
                 let fault = Fault::of_text(Class::Forbidden, name, detail);
                 findings.warn(fault.at(at.path.clone(), SEVERAL_OF_A_TYPE));

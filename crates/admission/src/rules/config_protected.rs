@@ -1,7 +1,7 @@
-//! Rules about what an add-on keeps for itself or no longer says. Page: `tests/rules/config-protected.md`.
+//! Rules about protected configurations and deprecated fields. Page: `tests/rules/config-protected.md`.
 //!
-//! Decides which configurations and versions a cluster may not choose, because the hub's administrator protects them, and
-//! which fields no controller reads any more. The planner uses the same annotation, whatever is stored.
+//! A ManagedClusterAddOn must not set the configurations and versions that the hub's administrator protects. The planner reads the
+//! same annotation, and ignores such values in stored objects.
 
 use crate::rules::config::typed;
 use crate::subject::{Addon, ClusterAddon, Subject, rules};
@@ -14,17 +14,18 @@ const DEPRECATED: &str = "config/deprecated-field";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses PROTECTED, CreateAndUpdate, protected_in_templates =>
-        "A cluster chooses nothing that the add-on protects.\n\n\
-         The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, as \
-         `addonhubconfigs.addon.open-cluster-management.io`, that no ManagedClusterAddOn may override. With \
-         `addonhubconfigs` or `addontemplates` among them, no cluster may choose `spec.desiredVersion` either. Refused in \
-         a ManagedClusterAddOn; what was stored before is left out when configurations are worked out. In the templates that a \
-         ClusterManagementAddOn creates add-ons with, such a configuration warns, because it is not given to them.";
+        "A ManagedClusterAddOn does not set a configuration that the add-on protects.\n\n\
+         The annotation `tidegate.io/protected-configs` of a ClusterManagementAddOn lists types, such as \
+         `addonhubconfigs.addon.open-cluster-management.io`, that a ManagedClusterAddOn must not override. If it lists \
+         `addonhubconfigs` or `addontemplates`, a ManagedClusterAddOn must not set `spec.desiredVersion` either. Refused in a \
+         ManagedClusterAddOn; the controllers ignore values that were stored before. In `addonSpec` and `addonTemplate` of a \
+         placement this only warns, and ManagedClusterAddOns are created without the configuration. Set it in `configs` of \
+         the placement in the ClusterManagementAddOn.";
     warns DEPRECATED, CreateAndUpdate, deprecated =>
-        "A deprecated field is not set.\n\n\
-         `spec.addOnConfiguration` is of an earlier form of configuration, and nothing happens by it. Warns: name types and \
-         defaults in `spec.supportedConfigs` (`v1beta1` has `spec.defaultConfigs`). An empty value does not warn: OCM's \
-         conversion stores `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.";
+        "The deprecated field `spec.addOnConfiguration` is not set.\n\n\
+         The field has no effect. Warns. Use `spec.supportedConfigs` instead, which lists the types and their defaults (in \
+         `v1beta1`, `spec.defaultConfigs`). An empty value does not warn, because OCM's conversion stores \
+         `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.";
 } }
 
 // What they mean is documented where add-ons have them.
@@ -43,19 +44,19 @@ fn protected(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let body = &subject.body;
     let owner = format!("add-on {} protects", quoted(subject.name));
     for (at, of) in typed(&body.configs, subject.effort).filter(|(_, of)| addon.protected.contains(of)) {
-        let detail = format!("{owner} this type: no cluster may override it");
+        let detail = format!("{owner} this type: a ManagedClusterAddOn must not override it");
         let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
-        let fault = fault.hint("set it in the placement of the ClusterManagementAddOn");
+        let fault = fault.hint("set it in the placement in the ClusterManagementAddOn");
         findings.deny(fault.at(at.path.key("resource"), PROTECTED));
     }
-    // What a placement has given is no choice, and follows the placement whatever stands here.
+    // A version that the controllers have set from the placement is not a choice of the user: it follows the placement.
     let chosen = body
         .desired_version
         .filter(|version| body.given_version != Some(version));
     if let Some(version) = chosen.filter(|_| addon.protects_version()) {
-        let detail = format!("{owner} its version: no cluster may choose one");
+        let detail = format!("{owner} its version: a ManagedClusterAddOn must not set it");
         let fault = Fault::of_text(Class::Forbidden, version, detail);
-        let fault = fault.hint("set it in the placement of the ClusterManagementAddOn");
+        let fault = fault.hint("set it in the placement in the ClusterManagementAddOn");
         findings.deny(fault.at(Path::root().key("spec").key("desiredVersion"), PROTECTED));
     }
 }
@@ -72,7 +73,7 @@ fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
     for placement in subject.body.placements.each(effort) {
         for template in placement.spec.iter().chain(&placement.template) {
             for (at, of) in typed(&template.configs, effort).filter(|(_, of)| types.contains(of)) {
-                let detail = "is protected: add-ons are created without it";
+                let detail = "is protected: ManagedClusterAddOns are created without it";
                 let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
                 let fault = fault.hint("set it in configs of the placement");
                 findings.warn(fault.at(at.path.key("resource"), PROTECTED));
@@ -81,15 +82,15 @@ fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
     }
 }
 
-/// OCM's conversion stores an empty object in every add-on of `v1beta1`: fields that are empty in Go say nothing.
-fn says_something(value: &Value) -> bool {
+/// Whether a value is not empty. OCM's conversion stores an empty object in every add-on of `v1beta1`, with Go's zero values.
+fn is_set(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(yes) => *yes,
         Value::Number(number) => number.as_f64() != Some(0.0),
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => fields.values().any(says_something),
+        Value::Object(fields) => fields.values().any(is_set),
     }
 }
 
@@ -99,7 +100,7 @@ fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .spec
         .as_ref()
         .and_then(|spec| spec.key("addOnConfiguration"))
-        .filter(|field| says_something(field.value));
+        .filter(|field| is_set(field.value));
     if let Some(field) = field {
         let detail = "is deprecated, and has no effect";
         let fault = Fault::bare(Class::Forbidden, detail)

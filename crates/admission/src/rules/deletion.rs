@@ -1,7 +1,7 @@
 //! Rules about deletions. Page: `tests/rules/deletion.md`.
 //!
-//! Decides which deletions are told to reach further than their object, or not as far as is meant. Never refuses by itself: a
-//! deletion that is refused holds whatever waits for it.
+//! Warns about deletions that affect more than their object, and about those without a lasting effect. Refuses only a deletion that a
+//! user has guarded, because other deletions wait for one that is refused.
 
 use crate::rules::reach::{Reach, known, reference_to};
 use crate::subject::{self, Addon, ClusterAddon, DeploymentConfig, HubConfig, Subject, Template, rules};
@@ -16,32 +16,35 @@ const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns ADDON_IN_USE, Delete, addon_in_use =>
-        "An add-on is deleted when no cluster has it any more.\n\n\
-         The ManagedClusterAddOns belong to their ClusterManagementAddOn: deleting it uninstalls the add-on everywhere. Warns, \
-         with the number of clusters. Set the rule to Deny to make people take the add-on from its clusters first, or guard \
-         single add-ons (`deletion/guarded`).";
+        "A ClusterManagementAddOn is deleted when no cluster has the add-on.\n\n\
+         The ManagedClusterAddOns are owned by their ClusterManagementAddOn, so deleting it uninstalls the add-on from all \
+         clusters. Warns with the number of clusters. Uninstall the add-on from the clusters first. To enforce this, set the \
+         rule to Deny, or protect a single add-on with the annotation `tidegate.io/deletion-guard` (`deletion/guarded`).";
     refuses GUARDED, Delete, guarded =>
-        "A guarded add-on is deleted when no cluster has it any more.\n\n\
-         `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn holds it against a slip, a prune, and clients that \
-         delete what they cannot change. Refused while clusters have the add-on. Take it from its clusters first, or take the \
-         annotation off in a change of its own.";
+        "A ClusterManagementAddOn with a deletion guard is deleted when no cluster has the add-on.\n\n\
+         The annotation `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn protects it from an accidental \
+         `kubectl delete`, from the pruning of a GitOps tool, and from a client that deletes and recreates objects that it \
+         cannot update. Each of these would uninstall the add-on from all clusters. Refused while clusters have the add-on. \
+         Uninstall the add-on from the clusters first, or remove the annotation in a separate request.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
     warns COMES_BACK, Delete, comes_back =>
-        "A deleted add-on stays away.\n\n\
-         An install strategy gives a cluster the add-on again as long as it selects the cluster. Warns when one does that \
-         gave this ManagedClusterAddOn. To keep the add-on away, let the cluster opt out first: \
-         `kubectl annotate --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`, which uninstalls it.";
+        "A deleted ManagedClusterAddOn is not created again.\n\n\
+         As long as the install strategy selects the cluster, the controllers create the ManagedClusterAddOn again. Warns if \
+         the install strategy has created this ManagedClusterAddOn and one of its placements still selects the cluster. To \
+         uninstall the add-on from one cluster, set the opt-out annotation on the ManagedCluster: `kubectl annotate \
+         --field-manager=ops managedcluster <cluster> tidegate.io/opt-out=<add-on>`. The controllers then delete the \
+         ManagedClusterAddOn.";
 } }
 
 rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
     warns CONFIG_IN_USE, Delete, deployment_config_in_use =>
-        "A configuration is deleted when no cluster uses it any more.\n\n\
-         Clusters keep the work that they have, and nothing else reaches them until the configuration is back or the reference \
-         leads elsewhere (`ConfigurationNotFound`). Warns once for each add-on, with the number of its clusters that run with \
-         the object, or that would be made with it. Of a template that stands for a version, those that have the version count. \
-         Let the add-on refer to another object first.";
+        "A configuration is deleted when no cluster uses it.\n\n\
+         Clusters keep their current ManifestWorks, but receive no further changes (`ConfigurationNotFound`) until the \
+         configuration exists again or the reference names another object. Warns once for each add-on, with the number of its \
+         clusters that use the object or would be updated to it. For an AddOnTemplate of a version, the clusters with this \
+         version count. Change the reference of the add-on to another object first.";
 } }
 
 rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
@@ -79,7 +82,7 @@ fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, finding
             continue;
         };
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-        let fault = fault.hint("let the add-on refer to another one first");
+        let fault = fault.hint("change the reference of the add-on to another object first");
         findings.warn(fault.at(name_path(), CONFIG_IN_USE));
     }
 }
@@ -96,8 +99,8 @@ pub(super) fn usage<K: subject::Kind>(
     match users {
         0 if refers(says, config, subject) => Some(format!("add-on {} refers to it", quoted(addon))),
         0 => None,
-        1 => Some(format!("1 cluster runs add-on {} with it", quoted(addon))),
-        users => Some(format!("{users} clusters run add-on {} with it", quoted(addon))),
+        1 => Some(format!("1 cluster uses it for add-on {}", quoted(addon))),
+        users => Some(format!("{users} clusters use it for add-on {}", quoted(addon))),
     }
 }
 
@@ -118,24 +121,27 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let mark = annotations
         .and_then(|all| all.text(terms::INSTALLED_BY))
         .unwrap_or_default();
-    let leaves = facts
+    let is_uninstalled = facts
         .cluster(cluster)
         .is_none_or(|found| found.deleting || found.opts_out_of(subject.name));
-    let Some(addon) = facts.addon(subject.name).filter(|_| !mark.is_empty() && !leaves) else {
+    let Some(addon) = facts
+        .addon(subject.name)
+        .filter(|_| !mark.is_empty() && !is_uninstalled)
+    else {
         return;
     };
     let mut placements = addon.placements.iter().take_while(|_| subject.effort.spend(1));
-    let giver = placements.find(|placement| {
+    let placement = placements.find(|placement| {
         let found = known(facts, (&placement.namespace, &placement.name));
         found.is_some_and(|found| found.clusters.contains(cluster))
     });
-    let Some(giver) = giver else { return };
+    let Some(placement) = placement else { return };
     let detail = format!(
-        "placement {}/{} selects the cluster and gives the add-on again",
-        giver.namespace, giver.name
+        "placement {}/{} selects the cluster, so the add-on is installed again",
+        placement.namespace, placement.name
     );
     let hint = format!(
-        "to keep it away: kubectl annotate --field-manager=ops managedcluster {cluster} {}={}",
+        "to uninstall it: kubectl annotate --field-manager=ops managedcluster {cluster} {}={}",
         terms::OPT_OUT,
         subject.name
     );
@@ -144,20 +150,20 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 }
 
 fn addon_in_use(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    if let Some(whose) = losers(subject).filter(|_| !is_guarded(subject)) {
-        let detail = format!("{whose} this add-on, and lose it now");
+    if let Some(whose) = users(subject).filter(|_| !is_guarded(subject)) {
+        let detail = format!("{whose} this add-on: this deletion uninstalls it there");
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
         findings.warn(fault.at(name_path(), ADDON_IN_USE));
     }
 }
 
 fn guarded(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    if let Some(whose) = losers(subject).filter(|_| is_guarded(subject)) {
+    if let Some(whose) = users(subject).filter(|_| is_guarded(subject)) {
         let detail = format!(
-            "{whose} this add-on, which is guarded by the annotation {}",
+            "{whose} this add-on, which the annotation {} protects",
             terms::DELETION_GUARD
         );
-        let hint = "take the add-on from its clusters first, or remove the annotation";
+        let hint = "uninstall the add-on from its clusters first, or remove the annotation";
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail).hint(hint);
         findings.deny(fault.at(name_path(), GUARDED));
     }
@@ -168,8 +174,8 @@ fn is_guarded(subject: &Subject<'_, Addon>) -> bool {
     annotations.and_then(|all| all.text(terms::DELETION_GUARD)) == Some("true")
 }
 
-/// Says how many clusters would lose an add-on, if any.
-fn losers(subject: &Subject<'_, Addon>) -> Option<String> {
+/// Returns how many clusters have the add-on, as text, if any.
+fn users(subject: &Subject<'_, Addon>) -> Option<String> {
     match subject
         .facts
         .peers(subject.name)

@@ -1,6 +1,6 @@
 //! Rules about the add-ons that an add-on depends on. Page: `tests/rules/dependency.md`.
 //!
-//! Decides which lists can never be satisfied. How far the others are on a cluster is the planner's business.
+//! Refuses lists that no cluster can satisfy. The planner checks which dependencies are ready on a cluster.
 
 use std::collections::BTreeSet;
 
@@ -17,19 +17,21 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses CYCLE, CreateAndUpdate, cycle =>
         "Dependencies between add-ons do not form a cycle.\n\n\
          With `tidegate.io/depends-on`, an add-on is installed on a cluster when the listed add-ons are ready there. In a \
-         cycle, or if an add-on depends on itself, none could be installed first. Refused, with the cycle. Two concurrent \
-         writes can still create a cycle; the waiting ManagedClusterAddOns then have the reason `DependencyCycle`.";
+         cycle, or if an add-on depends on itself, none of the add-ons could be installed first. Refused, with the cycle. \
+         Remove one of its add-ons from the annotation. Two concurrent requests can still create a cycle; the waiting \
+         ManagedClusterAddOns then have the reason `DependencyCycle`.";
     refuses NAME, CreateAndUpdate, name =>
-        "A dependency is the name of an add-on.\n\n\
-         `tidegate.io/depends-on` lists names, separated by commas. With a name that no add-on can have, every cluster would \
-         wait indefinitely. Refused.";
+        "A dependency is a valid add-on name.\n\n\
+         The annotation `tidegate.io/depends-on` lists names of add-ons, separated by commas. No add-on can have an invalid \
+         name, so every cluster would wait for it indefinitely. Refused. Correct the name.";
     warns UNKNOWN, CreateAndUpdate, unknown =>
-        "A dependency exists.\n\n\
-         An add-on with a missing dependency is not installed on any cluster, and has the reason `DependencyNotFound`. It may \
-         be created later. Warns, and suggests the closest name.";
+        "The add-ons that an add-on depends on exist.\n\n\
+         An add-on with a missing dependency is not installed on any cluster, and has the reason `DependencyNotFound`. Warns, \
+         because the dependency may be created later, and suggests the closest name. Correct the name in \
+         `tidegate.io/depends-on`, or create the add-on.";
 } }
 
-/// The entries of the list, as far as steps go.
+/// Returns the entries of the list, up to the step budget.
 fn listed<'a>(subject: &Subject<'a, Addon>) -> Vec<&'a str> {
     let text = subject.body.depends_on().filter(|text| subject.effort.read(text));
     let each = listed_addons(text.unwrap_or_default());
@@ -60,17 +62,17 @@ fn cycle(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             .map(|name| &**name)
             .collect()
     };
-    let Some(circle) = dependency_circle(subject.name, listed(subject), of) else {
+    let Some(cycle) = dependency_circle(subject.name, listed(subject), of) else {
         return;
     };
-    // The first step is in this object.
-    let next = circle.get(1).map_or("", |name| &**name);
-    let detail = if circle.len() == 2 {
-        "an add-on cannot wait for itself".to_owned()
+    // The first edge of the cycle is in this object.
+    let next = cycle.get(1).map_or("", |name| &**name);
+    let detail = if cycle.len() == 2 {
+        "an add-on cannot depend on itself".to_owned()
     } else {
-        format!("creates a dependency cycle: {}", circle.join(" -> "))
+        format!("creates a dependency cycle: {}", cycle.join(" -> "))
     };
-    let fault = Fault::of_text(Class::Forbidden, next, detail).hint("take it out of the list");
+    let fault = Fault::of_text(Class::Forbidden, next, detail).hint("remove it from the list");
     deny(subject, fault, CYCLE, findings);
 }
 
@@ -84,10 +86,10 @@ fn unknown(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     else {
         return;
     };
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for name in listed(subject) {
         let is_known = name == subject.name || facts.addon(name).is_some() || AddonName::parse(name).is_err();
-        if is_known || !told.insert(name) {
+        if is_known || !reported.insert(name) {
             continue;
         }
         let others = facts
@@ -97,7 +99,7 @@ fn unknown(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             .filter(|other| *other != subject.name);
         let near = subject.effort.hint(|| nearest(name, others));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-        let detail = "no ClusterManagementAddOn has this name, and nothing is installed before it is there";
+        let detail = "no ClusterManagementAddOn has this name: this add-on is not installed until it exists";
         let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
         findings.warn(fault.at(annotations.path.entry(terms::DEPENDS_ON), UNKNOWN));
     }

@@ -1,6 +1,6 @@
-//! A rule about who owns an annotation that steers. Page: `tests/rules/field-owner.md`.
+//! A rule about the field managers of annotations that the controllers read. Page: `tests/rules/field-owner.md`.
 //!
-//! Flux' kustomize-controller takes over the fields of managers whose name begins with `kubectl`, and removes what Git does not have.
+//! Flux' kustomize-controller takes over the fields of managers whose name begins with `kubectl`, and removes those that are not in Git.
 
 use serde_json::Value;
 
@@ -11,19 +11,20 @@ use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings};
 
 const REMOVED: &str = "annotation/removed-by-flux";
-/// The label that Flux puts on what a Kustomization applies.
+/// The label that Flux sets on the objects of a Kustomization.
 const LABEL: &str = "kustomize.toolkit.fluxcd.io/name";
 const MANAGER: &str = "kustomize-controller";
-/// What the names of the field managers begin with whose fields Flux removes.
+/// Flux removes the fields of field managers whose names have this prefix.
 const REMOVED_MANAGERS: &str = "kubectl";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns REMOVED, CreateAndUpdate, on_addon =>
-        "An annotation that steers outlasts the next reconcile of Flux.\n\n\
-         Flux (kustomize-controller) removes at each reconcile what field managers wrote whose name begins with `kubectl`, so a \
-         deletion guard, a pause or a rollout window that `kubectl annotate` or `kubectl edit` sets on an object of a Kustomization \
-         lasts for minutes. Warns when such an annotation is set or changed and no other field manager owns it. Put it into Git, use \
-         `tidegate rollout`, or name another field manager: `kubectl annotate --field-manager=ops`.";
+        "An annotation of the controllers is not set with `kubectl` on an object that Flux manages.\n\n\
+         At each reconcile, Flux (kustomize-controller) removes the fields of field managers whose name begins with \
+         `kubectl`. A deletion guard, a pause or a rollout window that you set with `kubectl annotate` or `kubectl edit` on \
+         an object of a Kustomization is therefore removed after a few minutes. Warns if such an annotation is set or changed \
+         and no other field manager owns it. Add the annotation to Git, use `tidegate rollout`, or set another field manager: \
+         `kubectl annotate --field-manager=ops`.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -91,7 +92,7 @@ fn removed(
                 Class::Forbidden,
                 "set by kubectl: Flux removes it at the next reconcile",
             )
-            .hint("put it into Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
+            .hint("add it to Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
             findings.warn(fault.at(annotations.path.entry(*key), REMOVED));
         }
     }

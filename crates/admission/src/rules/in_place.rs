@@ -1,7 +1,7 @@
-//! Rules about edits of configurations that clusters run with. Page: `tests/rules/in-place.md`.
+//! Rules about edits of configurations that clusters use. Page: `tests/rules/in-place.md`.
 //!
-//! Decides which edits move too many clusters at once although no reference changes, and which take a variable away that a
-//! template needs. Never refuses: it is not known whose configuration it is.
+//! Warns about edits that update too many clusters at once although no reference changes, and about edits that remove a variable
+//! that a template needs. Never refuses, because several add-ons may use the configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ use store::{ConfigPresence, Content, Facts, Kind, Name};
 // What they mean is documented where add-ons and templates have them.
 rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
     warns MOVE, CreateAndUpdate, deployment_config_moves => "";
-    warns UNKNOWN_VARIABLE, Update, takes_variables_away => "";
+    warns UNKNOWN_VARIABLE, Update, removes_variables => "";
 } }
 
 rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
@@ -63,7 +63,7 @@ fn moves<K: subject::Kind>(
     let path = if let Some(was) = was {
         edited(was.as_ref(), is.as_ref(), subject.effort)
     } else {
-        // Who refers to it has waited for it. What is stored already is no news.
+        // Clusters that refer to the object have waited for it. An object that is already stored changes nothing.
         let is_new = matches!(subject.facts.config(&config), ConfigPresence::Absent(_));
         is_new.then(|| Path::root().key("spec"))
     };
@@ -78,7 +78,7 @@ fn moves<K: subject::Kind>(
     }
 }
 
-/// Returns the clusters that run with a configuration, without those that something else keeps where they are.
+/// Returns the clusters that use a configuration and can be updated.
 fn moving<'a>(standing: &Reach<'a>, config: &ConfigReference) -> Vec<Mover<'a>> {
     let users = standing.users(config);
     if users.is_empty() {
@@ -100,7 +100,7 @@ fn moving<'a>(standing: &Reach<'a>, config: &ConfigReference) -> Vec<Mover<'a>> 
     each.collect()
 }
 
-/// Returns where a spec differs: at its field, if it is one, or as a whole.
+/// Returns the path of the difference between two specs: the field if only one differs, otherwise `spec`.
 fn edited(was: Option<&Node<'_>>, is: Option<&Node<'_>>, effort: &StepBudget<'_>) -> Option<Path> {
     let spec = Path::root().key("spec");
     let (was, is) = (was.map(|node| node.value), is.map(|node| node.value));
@@ -124,7 +124,7 @@ fn edited(was: Option<&Node<'_>>, is: Option<&Node<'_>>, effort: &StepBudget<'_>
     })
 }
 
-/// A template with a version that is higher than all others is what clusters get that ask for none.
+/// Warns about a new template with the highest version: clusters without a desired version are updated to it.
 fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let (facts, effort) = (subject.facts, subject.effort);
     let Some((path, label)) = &subject.body.version else {
@@ -146,7 +146,7 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
         .default
         .as_deref()
         .and_then(|text| AddonVersion::parse(text).ok());
-    // A template that is stored already is no news, and one for a version that is there changes nothing.
+    // A template that is already stored, or one of a version that has a template, changes nothing.
     if !is_default || was_default.as_ref() == Some(&version) {
         return;
     }
@@ -176,8 +176,8 @@ fn raises_the_default(subject: &Subject<'_, Template>, findings: &mut Findings) 
     }
 }
 
-/// The same judgement as of a template whose variables no configuration has: here an edit takes one away.
-fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
+/// Warns if an edit removes a variable that a template needs, as the rules of templates do for variables without a value.
+fn removes_variables(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let Some(old) = &subject.old else { return };
     let effort = subject.effort;
     let names = |nodes: &crate::step_budget::Items<Node<'_>>| -> BTreeSet<String> {
@@ -185,26 +185,26 @@ fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut 
         named.map(str::to_owned).collect()
     };
     let is = names(&subject.body.list("customizedVariables"));
-    let gone: BTreeSet<String> = names(&old.list("customizedVariables"))
+    let removed: BTreeSet<String> = names(&old.list("customizedVariables"))
         .difference(&is)
         .cloned()
         .collect();
     let Some(config) = reference_to(Kind::DeploymentConfig, subject.namespace, subject.name) else {
         return;
     };
-    if gone.is_empty() {
+    if removed.is_empty() {
         return;
     }
     let path = Path::root().key("spec").key("customizedVariables");
     for (addon, standing) in concerned(subject.facts, effort) {
-        for ((name, template), clusters) in lacking(subject, &standing, &config, &gone) {
+        for ((name, template), clusters) in lacking(subject, &standing, &config, &removed) {
             let whose = if clusters == 1 {
                 "1 cluster"
             } else {
                 &format!("{clusters} clusters")
             };
             let detail = format!(
-                "template {} of add-on {} needs this variable, and {whose} would get it from nowhere",
+                "template {} of add-on {} needs this variable, and {whose} would have no value for it",
                 quoted(&template),
                 quoted(addon)
             );
@@ -215,12 +215,12 @@ fn takes_variables_away(subject: &Subject<'_, DeploymentConfig>, findings: &mut 
     }
 }
 
-/// Returns the variables that are gone and needed, each with its template, and how many clusters lack them.
+/// Returns the removed variables that templates need, each with its template and the number of clusters without a value.
 fn lacking(
     subject: &Subject<'_, DeploymentConfig>,
     standing: &Reach<'_>,
     config: &ConfigReference,
-    gone: &BTreeSet<String>,
+    removed: &BTreeSet<String>,
 ) -> BTreeMap<(String, String), usize> {
     let users: BTreeSet<&Name> = standing
         .users(config)
@@ -237,7 +237,7 @@ fn lacking(
         .filter(|(cluster, _, _)| users.contains(cluster))
     {
         let (_, all) = standing.effective(home, peer, &type_of(Kind::DeploymentConfig));
-        // An agent is deployed with the first of several, or with what all of them say.
+        // An agent is deployed with the first of several, or with all of them merged.
         let counts = if standing.merges() {
             all.contains(config)
         } else {
@@ -250,7 +250,7 @@ fn lacking(
         let kept: BTreeSet<&str> = others.flat_map(|one| variables(subject.facts, one)).collect();
         let needed = needs
             .entry(template.clone())
-            .or_insert_with(|| needed_by(subject, &template, gone));
+            .or_insert_with(|| needed_by(subject, &template, removed));
         for name in needed.iter().filter(|name| !kept.contains(name.as_str())) {
             let count: &mut usize = lacking.entry((name.clone(), template.clone())).or_default();
             *count = count.saturating_add(1);
@@ -259,7 +259,7 @@ fn lacking(
     lacking
 }
 
-/// Returns the variables that a deployment configuration gives.
+/// Returns the variables of an AddOnDeploymentConfig.
 fn variables<'f>(facts: &'f Facts, config: &ConfigReference) -> Vec<&'f str> {
     match facts.config_content(config) {
         Some(Content::Deployment(found)) => found.variables.iter().map(|(name, _)| &**name).collect(),
@@ -270,7 +270,7 @@ fn variables<'f>(facts: &'f Facts, config: &ConfigReference) -> Vec<&'f str> {
 fn needed_by(
     subject: &Subject<'_, DeploymentConfig>,
     template: &str,
-    gone: &BTreeSet<String>,
+    removed: &BTreeSet<String>,
 ) -> BTreeSet<String> {
     let mut needed = BTreeSet::new();
     let found = reference_to(Kind::Template, "", template).map(|reference| subject.facts.config(&reference));
@@ -279,7 +279,7 @@ fn needed_by(
     };
     if let Some(Content::Template(template)) = found.content.as_deref() {
         each_variable(&template.agent, subject.effort, |name| {
-            needed.extend(gone.get(name).cloned());
+            needed.extend(removed.get(name).cloned());
         });
     }
     needed
@@ -297,7 +297,7 @@ mod tests {
     use model::{HubNamespaces, ReservedSigners};
     use store::{Completeness, Event, Facts, Kind, Settings, Store};
 
-    /// Ten clusters of a label selector; the add-on's templates stand for these versions.
+    /// Ten clusters of a label selector, and templates of the add-on with these versions.
     fn hub(versions: &[&str]) -> Facts {
         let mut store = Store::new(Settings::default());
         let mut objects = vec![(
@@ -325,7 +325,7 @@ mod tests {
         json!({"metadata": {"name": version, "labels": labels}, "spec": {"addonName": "hello", "agentSpec": {}}})
     }
 
-    fn told(facts: &Facts, version: &str) -> Vec<String> {
+    fn warnings(facts: &Facts, version: &str) -> Vec<String> {
         let (object, hub_namespaces) = (template(version), HubNamespaces::default());
         let subject = Subject::<Template> {
             name: version,
@@ -345,18 +345,18 @@ mod tests {
     }
 
     #[test]
-    fn a_new_template_that_raises_the_default_moves_everybody() {
+    fn a_new_template_that_raises_the_default_updates_every_cluster() {
         let facts = hub(&["v1", "v2"]);
         let expected = "metadata.labels[addon.open-cluster-management.io/version]: this edit updates 10 of 10 clusters of \
                         add-on \"hello\" at once (limit 50%) [blast-radius/move]";
-        assert_eq!(told(&facts, "v3"), [expected]);
+        assert_eq!(warnings(&facts, "v3"), [expected]);
         for silent in ["v1.5", "v3-rc.1", "v2.0"] {
-            assert_eq!(told(&facts, silent), [""; 0], "{silent}");
+            assert_eq!(warnings(&facts, silent), [""; 0], "{silent}");
         }
     }
 
     #[test]
-    fn a_template_that_is_stored_already_is_no_news() {
-        assert_eq!(told(&hub(&["v1", "v2"]), "v2"), [""; 0]);
+    fn a_template_that_is_stored_already_updates_no_cluster() {
+        assert_eq!(warnings(&hub(&["v1", "v2"]), "v2"), [""; 0]);
     }
 }

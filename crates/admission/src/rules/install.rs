@@ -1,7 +1,7 @@
 //! Rules about where and how an add-on is installed. Page: `tests/rules/install.md`.
 //!
-//! Decides which install namespaces, creation templates and label selectors are refused. The default of an absent
-//! install namespace is made in `admission::defaults`.
+//! Refuses invalid install namespaces, `addonSpec` and `addonTemplate` that differ, and invalid label selectors. The module
+//! `admission::defaults` sets the default of an absent install namespace.
 
 use serde::Deserialize;
 
@@ -14,29 +14,32 @@ use model::{InstallNamespace, parse_selector, rule};
 
 const TEMPLATE_CONFLICT: &str = "install/template-conflict";
 const PLACEMENT_SPACE: &str = "install/placement-space";
-/// The install strategy that follows labels.
+/// The install strategy that selects clusters by their labels.
 const BY_LABELS: &str = "ClusterLabelSelector";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses INSTALL_NAMESPACE, CreateAndUpdate, template_namespace =>
-        "An install namespace is the name of a namespace.\n\n\
-         At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. Holds for \
-         `spec.installNamespace` of a ManagedClusterAddOn and for the creation templates of placements. Refused, \
-         with the nearest valid name.";
+        "An install namespace is a valid namespace name.\n\n\
+         A namespace name has at most 63 characters: lower-case letters, digits and `-`, with a letter or digit at both ends. \
+         The agent cannot be installed in a namespace with any other name. Applies to `spec.installNamespace` of a \
+         ManagedClusterAddOn, to `installNamespace` in `addonSpec` and `addonTemplate` of placements, and to \
+         `spec.agentInstallNamespace` of an AddOnDeploymentConfig. Refused, and suggests the closest valid name.";
     refuses TEMPLATE_CONFLICT, CreateAndUpdate, template_conflict =>
-        "The two spellings of a creation template agree.\n\n\
-         `addonSpec` and `addonTemplate` are two names of one thing. A placement that gives both with different \
-         content leaves open which one is meant. Refused: remove one.";
+        "`addonSpec` and `addonTemplate` of a placement are equal if both are set.\n\n\
+         Both fields set the spec of the ManagedClusterAddOns that the controllers create for the placement. If they differ, \
+         it is undefined which one applies. Refused. Remove one of the fields.";
     refuses PLACEMENT_SPACE, CreateAndUpdate, placement_space =>
-        "The namespace of a placement stands at `namespace`.\n\n\
-         An early draft of the API spelt it `space`. An API server drops that key unseen, so the answer comes \
-         where the object is still whole: in `tidegate check` and where unknown fields reach the gate. Refused at the \
-         key that is missing.";
+        "The namespace of a placement is in the field `namespace`.\n\n\
+         An early draft of the API named this field `space`. Without `namespace` the entry does not name a placement, so the \
+         add-on would not be installed on its clusters. Refused at the missing field; rename `space` to `namespace`. An API \
+         server that removes unknown fields does so before it calls the webhook, so the rule mostly applies to files in \
+         `tidegate check`.";
     refuses rule::LABEL_SELECTOR, CreateAndUpdate, label_selector =>
-        "A label selector has a meaning.\n\n\
-         Keys and values are those of labels; `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none. \
-         The API server stores anything else, and nothing would be installed. Refused, with every fault. An empty \
-         selector means every cluster; type `ClusterLabelSelector` without any selector means no cluster, which warns.";
+        "A label selector is valid.\n\n\
+         Keys and values must be valid label keys and values. `In` and `NotIn` need values; `Exists` and `DoesNotExist` must \
+         not have any. The API server stores an invalid selector, but the add-on would not be installed on any cluster. \
+         Refused, with every error. An empty selector (`{}`) selects all clusters. With the type `ClusterLabelSelector` and \
+         no `labelSelector`, no cluster is selected, which warns.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -74,7 +77,7 @@ fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         }
         let fault = Fault::bare(
             Class::Forbidden,
-            "differs from addonSpec, which is the same thing by another name",
+            "differs from addonSpec, which is another name of the same field",
         )
         .hint("remove addonTemplate or addonSpec");
         findings.deny(fault.at(template.path.clone(), TEMPLATE_CONFLICT));
@@ -86,8 +89,8 @@ fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         if placement.space.is_none() || placement.namespace.is_some() {
             continue;
         }
-        let fault =
-            Fault::bare(Class::Required, "must hold what stands at space").hint("rename space to namespace");
+        let fault = Fault::bare(Class::Required, "must have the value of the field space")
+            .hint("rename space to namespace");
         findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));
     }
 }
@@ -102,13 +105,13 @@ fn label_selector(subject: &Subject<'_, Addon>, findings: &mut Findings) {
                 .key("labelSelector");
             let fault = Fault::bare(
                 Class::Required,
-                "absent, so no cluster is selected; {} selects all",
+                "is missing, so no cluster is selected; {} selects all clusters",
             );
             findings.warn(fault.at(path, rule::LABEL_SELECTOR));
         }
         return;
     };
-    // What is not even of the selector's shape is the schema's to tell.
+    // The schema reports a value that is not an object of this form.
     let Ok(raw) = LabelSelector::deserialize(node.value) else {
         return;
     };

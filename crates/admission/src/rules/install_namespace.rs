@@ -1,7 +1,7 @@
 //! Rules about the namespace that an agent is installed in. Page: `tests/rules/install-namespace.md`.
 //!
-//! Decides which namespaces are doubted. Whether a text is a name at all is decided in `install`; whether the namespace
-//! exists is known by the cluster only.
+//! Warns about reserved and ineffective namespaces. `install` validates the names. Whether a namespace exists on the managed cluster
+//! is not known on the hub.
 
 use crate::rules::config::typed;
 use crate::rules::reach::is_kind;
@@ -15,33 +15,35 @@ pub(super) const INSTALL_NAMESPACE: &str = "install/namespace";
 const RESERVED: &str = "install/reserved-namespace";
 const IGNORED: &str = "install/namespace-ignored";
 
-/// Namespaces that belong to Kubernetes or to the agents of the hub itself.
+/// Namespaces that are reserved for Kubernetes or for the components of Open Cluster Management.
 const NOT_FOR_ADDONS: [(&str, &str); 5] = [
-    ("kube-node-lease", "belongs to Kubernetes"),
-    ("kube-public", "belongs to Kubernetes"),
-    ("kube-system", "belongs to Kubernetes"),
+    ("kube-node-lease", "is reserved for Kubernetes"),
+    ("kube-public", "is reserved for Kubernetes"),
+    ("kube-system", "is reserved for Kubernetes"),
     (
         "open-cluster-management-agent",
-        "belongs to the agents that join a cluster to its hub",
+        "is reserved for the klusterlet agents",
     ),
-    ("open-cluster-management-hub", "belongs to the hub"),
+    ("open-cluster-management-hub", "is reserved for the hub"),
 ];
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns RESERVED, CreateAndUpdate, addon_reserved =>
-        "An agent is installed in a namespace for add-ons.\n\n\
-         `kube-system` and its like belong to Kubernetes, `open-cluster-management-agent` to the agents that join a \
-         cluster to its hub: uninstalling an add-on there, or its permissions, can harm what runs beside it. Warns; \
-         some agents need such a place.";
+        "An agent is not installed in a reserved namespace.\n\n\
+         `kube-system`, `kube-public` and `kube-node-lease` are reserved for Kubernetes, `open-cluster-management-agent` for \
+         the klusterlet agents, and `open-cluster-management-hub` for the controllers of the hub. Installing or uninstalling \
+         an add-on there, or giving it permissions there, can affect these components. Warns, because some agents need such a \
+         namespace. Otherwise set another `installNamespace` or `agentInstallNamespace`.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
     warns RESERVED, CreateAndUpdate, own_reserved => "";
     warns IGNORED, CreateAndUpdate, ignored =>
-        "An install namespace is not given beside one that wins.\n\n\
-         The `agentInstallNamespace` of an AddOnDeploymentConfig wins over `spec.installNamespace`, which is deprecated. \
-         Warns when both are given, differ, and the configuration is known. To follow the templates instead, set \
-         `agentInstallNamespace` to \"\".";
+        "`spec.installNamespace` does not differ from `agentInstallNamespace`.\n\n\
+         `agentInstallNamespace` of an AddOnDeploymentConfig takes precedence over `spec.installNamespace`, which is \
+         deprecated and then has no effect. Warns if both are set and differ, and if the AddOnDeploymentConfig is known. \
+         Remove `spec.installNamespace`. To use the namespaces of the AddOnTemplate instead, set `agentInstallNamespace` to \
+         `\"\"`.";
 } }
 
 rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
@@ -94,22 +96,25 @@ fn warn_reserved(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Fin
 }
 
 fn ignored(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
-    // The CRD's default stands where no client has written a namespace: it is not taken for written.
+    // The API server sets the CRD's default if the client has not set a namespace, so the default does not count as set.
     let given = subject.body.install_namespace;
     let Some(given) = given.filter(|text| !text.is_empty() && *text != DEFAULT_INSTALL_NAMESPACE) else {
         return;
     };
-    let Some((config, wins)) = agent_install_namespace(subject) else {
+    let Some((config, effective)) = agent_install_namespace(subject) else {
         return;
     };
-    if wins == given {
+    if effective == given {
         return;
     }
-    let detail = format!("ignored: agentInstallNamespace of {config} is {}", quoted(&wins));
+    let detail = format!(
+        "has no effect: agentInstallNamespace of {config} is {}",
+        quoted(&effective)
+    );
     findings.warn(Fault::of_text(Class::Forbidden, given, detail).at(own_path(), IGNORED));
 }
 
-/// Returns the deployment configuration that has the word about the namespace, and the namespace that it asks for.
+/// Returns the AddOnDeploymentConfig that determines the namespace, and the namespace that it sets.
 fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(String, String)> {
     let facts = subject.facts;
     let addon = facts.addon(subject.name);
@@ -122,17 +127,17 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     let all = own.into_iter().chain(below.into_iter().flatten());
     let mut all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
     let first = all.next()?;
-    let said = asked_by(facts, &first)?;
-    // Where all layers count, the default says nothing: the API server fills it in where the configuration has none.
-    let is_said = |namespace: &str| !merges || namespace != DEFAULT_INSTALL_NAMESPACE;
+    let highest = namespace_of(facts, &first)?;
+    // If all levels are merged, the default does not count as set: the API server sets it if the configuration has no namespace.
+    let is_set = |namespace: &str| !merges || namespace != DEFAULT_INSTALL_NAMESPACE;
     let lower = || {
-        let mut asked = all.filter_map(|one| Some((asked_by(facts, &one)?, one)));
-        asked.find(|(namespace, _)| is_said(namespace))
+        let mut namespaces = all.filter_map(|one| Some((namespace_of(facts, &one)?, one)));
+        namespaces.find(|(namespace, _)| is_set(namespace))
     };
-    let (namespace, reference) = if is_said(&said) {
-        (said, first)
+    let (namespace, reference) = if is_set(&highest) {
+        (highest, first)
     } else {
-        lower().unwrap_or((said, first))
+        lower().unwrap_or((highest, first))
     };
     let place = format!(
         "{}/{}",
@@ -142,7 +147,7 @@ fn agent_install_namespace(subject: &Subject<'_, ClusterAddon>) -> Option<(Strin
     (!namespace.is_empty()).then_some((place, namespace))
 }
 
-fn asked_by(facts: &Facts, reference: &ConfigReference) -> Option<String> {
+fn namespace_of(facts: &Facts, reference: &ConfigReference) -> Option<String> {
     match facts.config_content(reference)? {
         Content::Deployment(config) => Some(config.install_namespace.to_string()),
         Content::Template(_) | Content::Hub => None,
@@ -155,7 +160,7 @@ fn own_configs(subject: &Subject<'_, ClusterAddon>) -> Vec<ConfigReference> {
     own.filter_map(|(at, _)| ConfigReference::read(at.raw)).collect()
 }
 
-/// Returns the configurations of a kind that a cluster inherits, the uppermost layer first.
+/// Returns the configurations of a kind that a cluster inherits, from the highest level down.
 pub(super) fn inherited(
     facts: &Facts,
     addon: &AddonFacts,
@@ -163,11 +168,11 @@ pub(super) fn inherited(
     kind: Kind,
 ) -> Vec<ConfigReference> {
     let is_config = |reference: &&ConfigReference| is_kind(reference.config(), kind);
-    let home = addon
+    let placement = addon
         .placements
         .iter()
         .rfind(|placement| facts.selects(&placement.namespace, &placement.name, cluster));
-    let placed = home.into_iter().flat_map(|placement| &placement.configs);
+    let placed = placement.into_iter().flat_map(|one| &one.configs);
     let placed: Vec<ConfigReference> = placed.filter(is_config).cloned().collect();
     let merges = addon.merges && kind == Kind::DeploymentConfig;
     let hides = !placed.is_empty() && (!merges || placed.iter().any(|one| one.name() == RESERVED_NO_DEFAULT));

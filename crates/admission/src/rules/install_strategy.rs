@@ -1,7 +1,7 @@
-//! Rules about install strategies and the placements that they name. Page: `tests/rules/install-strategy.md`.
+//! Rules about install strategies and their placements. Page: `tests/rules/install-strategy.md`.
 //!
-//! Decides which strategies contradict themselves or the fleet. What selects nothing today may select something
-//! tomorrow, so that it is only doubted.
+//! Checks that a strategy is consistent and selects clusters. A strategy that selects no cluster only warns, because it may select
+//! some later.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,30 +24,34 @@ const OVERLAP: &str = "install/overlap";
 const SELECTS_NOTHING: &str = "install/selects-nothing";
 const BY_PLACEMENTS: &str = "Placements";
 const BY_LABELS: &str = "ClusterLabelSelector";
-const BY_HAND: &str = "Manual";
+const MANUAL: &str = "Manual";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns TYPE_MISMATCH, CreateAndUpdate, type_mismatch =>
-        "Only the fields of the chosen strategy are given.\n\n\
-         `placements` count while `type` is Placements, `labelSelector` while it is ClusterLabelSelector. Without a \
-         `type` the strategy is Manual, and nothing is installed by it. Warns: a strategy may be switched to Manual \
-         for a while and keep its placements.";
+        "An install strategy sets only the fields of its type.\n\n\
+         `placements` are used only with the type `Placements`, and `labelSelector` only with the type \
+         `ClusterLabelSelector`; with any other type they have no effect. Without a `type` the strategy is `Manual`, and the \
+         controllers install the add-on on no cluster. Warns, because you may set the type to `Manual` for some time and keep \
+         the placements. Otherwise set `type`, or remove the field.";
     refuses DUPLICATE_PLACEMENT, CreateAndUpdate, duplicate_placement =>
-        "A placement stands once in an install strategy.\n\n\
-         Its entry says what its clusters run with; a second entry could only contradict the first. Refused, with \
-         the place of the first entry.";
+        "A placement is listed once in an install strategy.\n\n\
+         The entry of a placement defines the configurations of its clusters, and a second entry could contradict it. \
+         Refused, with the path of the first entry. Merge the two entries.";
     warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
-        "A placement of an install strategy exists.\n\n\
-         One that does not exist selects nothing, and what it once gave stays as it is. Warns, with the nearest name \
-         or with the namespace that has such a placement: it may come with the same apply.";
+        "The placements of an install strategy exist.\n\n\
+         A placement that does not exist selects no cluster. If it existed before, its clusters keep the add-on, but receive \
+         no further changes. Warns, because the placement may be created by the same `kubectl apply`. The warning contains \
+         the closest name, or the namespace that has a placement with this name.";
     warns OVERLAP, CreateAndUpdate, overlap =>
-        "Placements that give different things select different clusters.\n\n\
-         A cluster that several placements of one add-on select gets what the last one of them gives. Warns with the \
-         number of clusters when the entries differ, so that the order is meant and not accidental.";
+        "Placements with different configurations select different clusters.\n\n\
+         If several placements of an add-on select a cluster, the last one in the list applies. Warns if such entries differ, \
+         with the number of clusters, because the order of the list then determines their configuration. Make the placements \
+         select different clusters, or check that the order is correct.";
     warns SELECTS_NOTHING, CreateAndUpdate, selects_nothing =>
-        "An install strategy selects clusters.\n\n\
-         A strategy without placements, a placement that was decided for no cluster, and a label selector that \
-         matches no cluster of the hub install nothing at present. Warns.";
+        "An install strategy selects at least one cluster.\n\n\
+         The add-on is not installed on any cluster by a strategy without placements, a placement whose decisions contain no \
+         cluster, or a label selector that matches no cluster of the hub. Warns, because clusters may be added later. \
+         Otherwise check the placements or the label selector.";
 } }
 
 fn strategy_path() -> Path {
@@ -57,7 +61,7 @@ fn strategy_path() -> Path {
 fn kind_of<'a>(body: &AddonBody<'a>) -> &'a str {
     body.install_type
         .filter(|kind| !kind.is_empty())
-        .unwrap_or(BY_HAND)
+        .unwrap_or(MANUAL)
 }
 
 fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
@@ -67,8 +71,8 @@ fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         ("placements", !body.placements.is_empty(), BY_PLACEMENTS),
         ("labelSelector", body.label_selector.is_some(), BY_LABELS),
     ];
-    for (field, is_there, wanted) in fields {
-        if !is_there || given == wanted {
+    for (field, is_there, required) in fields {
+        if !is_there || given == required {
             continue;
         }
         let detail = format!("has no effect while type is {}", quoted(given));
@@ -88,14 +92,14 @@ fn duplicate_placement(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             }
             Some(before) => {
                 let name = format!("{}/{}", place.0, place.1);
-                let fault = Fault::of_text(Class::Duplicate, &name, format!("stands at {before} already"));
+                let fault = Fault::of_text(Class::Duplicate, &name, format!("is already listed at {before}"));
                 findings.deny(fault.at(placement.path.clone(), DUPLICATE_PLACEMENT));
             }
         }
     }
 }
 
-/// Returns namespace and name, if both are given.
+/// Returns namespace and name, if both are set.
 pub(super) fn place_of<'a>(placement: &PlacementAt<'a>) -> Option<(&'a str, &'a str)> {
     let given = |text: Option<&'a str>| text.filter(|text| !text.is_empty());
     Some((given(placement.namespace)?, given(placement.name)?))
@@ -136,12 +140,12 @@ pub(super) fn findings_of_absence(
         return;
     }
     let detail = format!("no such placement in namespace {}", quoted(namespace));
-    let hint = subject.effort.hint(|| meant(facts, namespace, name));
+    let hint = subject.effort.hint(|| suggestion(facts, namespace, name));
     let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
     findings.warn(fault.at(path, rule));
 }
 
-fn meant(facts: &Facts, namespace: &str, name: &str) -> Option<String> {
+fn suggestion(facts: &Facts, namespace: &str, name: &str) -> Option<String> {
     let exists = |placement: &PlacementFacts| placement.exists;
     let mut elsewhere = facts
         .placements
@@ -167,8 +171,9 @@ fn overlap(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let clusters = &*facts.clusters;
         let others = before.iter().take_while(|_| effort.spend(1));
         let shared = others.map(|(other, selected)| (shared(selected, clusters, effort), *other));
-        let shared = shared.filter(|(count, other)| *count > 0 && !give_the_same(other, placement, effort));
-        // The latest of those that share most: the reader of the message looks there first.
+        let shared =
+            shared.filter(|(count, other)| *count > 0 && !configure_the_same(other, placement, effort));
+        // Report the placement that shares the most clusters, and the last one of several.
         let most = shared.max_by_key(|(count, _)| *count);
         if let Some((count, other)) = most {
             findings.warn(overlapping(count, other, placement));
@@ -187,17 +192,17 @@ fn shared(one: &BTreeSet<Name>, other: &BTreeSet<Name>, effort: &StepBudget<'_>)
     paid.filter(|cluster| large.contains(*cluster)).count()
 }
 
-/// Tells whether the clusters of two placements run with the same.
-fn give_the_same(one: &PlacementAt<'_>, other: &PlacementAt<'_>, effort: &StepBudget<'_>) -> bool {
-    let pairs = gives(one).into_iter().zip(gives(other));
+/// Returns whether the clusters of two placements get the same configuration.
+fn configure_the_same(one: &PlacementAt<'_>, other: &PlacementAt<'_>, effort: &StepBudget<'_>) -> bool {
+    let pairs = config_fields(one).into_iter().zip(config_fields(other));
     pairs.into_iter().all(|pair| match pair {
         (Some(one), Some(other)) => effort.same(one, other),
         (one, other) => one.is_none() && other.is_none(),
     })
 }
 
-/// What a placement's clusters run with.
-fn gives<'a>(placement: &PlacementAt<'a>) -> [Option<&'a Value>; 3] {
+/// The fields of a placement that configure its clusters.
+fn config_fields<'a>(placement: &PlacementAt<'a>) -> [Option<&'a Value>; 3] {
     let some = |name: &str| {
         let value = placement.value.get(name)?;
         let is_empty = matches!(value, Value::Array(items) if items.is_empty()) || value.is_null();
@@ -210,7 +215,7 @@ fn overlapping(count: usize, other: &PlacementAt<'_>, placement: &PlacementAt<'_
     let clusters = if count == 1 { "cluster" } else { "clusters" };
     let whole = other.path.to_string();
     let short = whole.rsplit('.').next().unwrap_or_default();
-    let detail = format!("shares {count} {clusters} with {short}; this entry counts");
+    let detail = format!("shares {count} {clusters} with {short}; this entry takes precedence");
     let name = placement.name.unwrap_or_default();
     Fault::of_text(Class::Invalid, name, detail).at(placement.path.clone(), OVERLAP)
 }
@@ -219,7 +224,7 @@ fn selects_nothing(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let body = &subject.body;
     let kind = kind_of(body);
     if kind == BY_PLACEMENTS && body.placements.is_empty() {
-        let fault = Fault::bare(Class::Required, "absent, so no cluster is selected");
+        let fault = Fault::bare(Class::Required, "is missing, so no cluster is selected");
         findings.warn(fault.at(strategy_path().key("placements"), SELECTS_NOTHING));
     }
     for (placement, (namespace, name)) in in_effect(subject) {

@@ -1,7 +1,7 @@
 //! Rules about who manages an add-on. Page: `tests/rules/lifecycle.md`.
 //!
-//! Decides where two managers would act on one add-on although its annotation names one of them. Never refuses: it is not
-//! known here whether the other manager runs.
+//! Warns if two managers would act on one add-on although its annotation names one of them. Never refuses, because the webhook
+//! does not have the information whether the other manager is running.
 
 use crate::subject::{Addon, Subject, rules};
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_TIDEGATE};
@@ -12,12 +12,13 @@ const LISTED_TEMPLATE: &str = "lifecycle/listed-template";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns LISTED_TEMPLATE, CreateAndUpdate, listed_template, reading &[("annotations", LIFECYCLE)] =>
-        "An add-on that is Tidegate's alone does not list `addontemplates`.\n\n\
-         OCM's add-on manager runs a manager of its own for every add-on whose `spec.supportedConfigs` (`defaultConfigs` in v1beta1) lists \
-         `addontemplates`, whatever the annotation `addon.open-cluster-management.io/lifecycle` says: beside it both write indefinitely. \
-         Take the type out and name the template in placements or ManagedClusterAddOns, which is enough for Tidegate; then restart OCM's \
-         add-on manager, whose part for this add-on does not end by itself. Where that manager is off, nothing is wrong \
-         (`docs/ocm/beside.md`). Warns.";
+        "An add-on that only Tidegate manages does not list `addontemplates`.\n\n\
+         OCM's add-on manager starts a manager for every add-on whose `spec.supportedConfigs` (`defaultConfigs` in \
+         v1beta1) lists `addontemplates`, even if the annotation `addon.open-cluster-management.io/lifecycle` is \
+         `tidegate`. Both managers then overwrite each other's changes indefinitely. Warns. Remove the type from the \
+         list, and name the template in the placements or in the ManagedClusterAddOns. Then restart OCM's add-on \
+         manager, because a manager that it has started for an add-on does not stop by itself. If OCM's add-on manager \
+         is not running, ignore this warning (`docs/ocm/beside.md`).";
 } }
 
 fn listed_template(subject: &Subject<'_, Addon>, findings: &mut Findings) {
@@ -33,8 +34,8 @@ fn listed_template(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let fault = Fault::of_text(
         Class::Invalid,
         resource,
-        "must not be listed beside OCM's add-on manager, which drives every add-on that lists it",
+        "must not be listed while OCM's add-on manager is running: it manages every add-on that lists this type",
     );
-    let cure = "name the template in placements instead, and restart that manager";
-    findings.warn(fault.hint(cure).at(found.path.key("resource"), LISTED_TEMPLATE));
+    let hint = "name the template in the placements instead, and restart OCM's add-on manager";
+    findings.warn(fault.hint(hint).at(found.path.key("resource"), LISTED_TEMPLATE));
 }

@@ -1,7 +1,7 @@
-//! Rules about names: of add-ons, of clusters, and names that are reserved. Page: `tests/rules/naming.md`.
+//! Rules about the names of add-ons and clusters, and about reserved names. Page: `tests/rules/naming.md`.
 //!
-//! Decides which names are refused or doubted. A name that is not known yet only warns: one `apply` may bring the
-//! add-on and its cluster add-ons together, and what we know may be a moment late.
+//! A name that is not known only warns: one `kubectl apply` may create the add-on and its ManagedClusterAddOns together, and the
+//! cache may be behind the hub.
 
 use crate::body::ReferenceAt;
 use crate::defaults::leaves_namespace_open;
@@ -18,47 +18,49 @@ const UNKNOWN_ADDON: &str = "naming/unknown-addon";
 const UNKNOWN_CLUSTER: &str = "naming/unknown-cluster";
 const CLUSTER_STATE: &str = "naming/cluster-state";
 const RESERVED_NAME: &str = "naming/reserved-name";
-/// What the reserved name begins with; no object can be called so.
+/// The prefix of the reserved name. No object can have a name with this prefix.
 const RESERVED_PREFIX: &str = "__";
-/// The most names that a misspelt one is compared with.
+/// The maximum number of names that a misspelt name is compared with.
 const MOST_COMPARED: usize = 500;
 
-/// Said to the author of an add-on on a cluster that gives no install namespace.
-const NAMESPACE_LATER: &str =
-    "spec.installNamespace is the default until it exists; then the controllers set it from the placements";
+/// The hint for a ManagedClusterAddOn without an install namespace whose add-on does not exist yet.
+const NAMESPACE_LATER: &str = "spec.installNamespace has the default until the add-on exists; then the controllers set it from the placements";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses ADDON_NAME, Create, addon_name =>
-        "The name of an add-on fits a label.\n\n\
-         Every work of an add-on carries its name as a label value, which has at most 63 characters. A longer \
-         name would be stored and never installed. Refused on creation.";
+        "The name of an add-on has at most 63 characters.\n\n\
+         The controllers set the name of the add-on as a label value on every ManifestWork, and a label value has at \
+         most 63 characters. An add-on with a longer name would be stored but never installed. Refused when the object \
+         is created. Choose a shorter `metadata.name`.";
     refuses RESERVED_NAME, CreateAndUpdate, addon_reserved_name =>
-        "The reserved name of a configuration stands where it means something.\n\n\
-         `__reserved_no_default__` takes an inherited configuration away from a placement or a cluster. As a \
-         default it means that there is none, which is what leaving it out means: this warns. Any other name that \
-         begins with `__` belongs to no object that could exist. Refused, with the reserved name.";
+        "A reference uses `__reserved_no_default__` only to turn off an inherited configuration.\n\n\
+         In the `configs` of a placement or a ManagedClusterAddOn, the name `__reserved_no_default__` turns off the \
+         configuration that would be inherited. As a default it means that there is no default, which is the same as omitting the entry: this warns. No object can have any other name that starts with `__`, so a reference to such a name is \
+         refused, and the message shows the reserved name.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
     warns UNKNOWN_ADDON, CreateAndUpdate, unknown_addon =>
-        "A ManagedClusterAddOn has the name of an add-on.\n\n\
-         Without a ClusterManagementAddOn of the same name nothing is installed. Warns, with the nearest name; \
-         does not refuse, because the add-on may come with the same apply. Until then `spec.installNamespace` is the default \
-         of the definition. If the manifest gives none, the controllers set it from the placements as long as nothing is \
-         installed.";
+        "A ManagedClusterAddOn has the name of a ClusterManagementAddOn.\n\n\
+         Without a ClusterManagementAddOn of the same name, the controllers install nothing. Warns, and suggests the \
+         closest name. The object is stored, because the same `kubectl apply` may create the ClusterManagementAddOn. \
+         Until then `spec.installNamespace` has the default of the CRD. If the manifest does not set it, the \
+         controllers set it from the placements as long as nothing is installed.";
     warns UNKNOWN_CLUSTER, Create, unknown_cluster =>
-        "A ManagedClusterAddOn is in the namespace of a cluster.\n\n\
-         The namespace is the name of a ManagedCluster. In any other namespace nothing is ever installed. Warns, \
-         with the nearest name.";
+        "A ManagedClusterAddOn is in the namespace of a managed cluster.\n\n\
+         The namespace of a ManagedClusterAddOn is the name of its ManagedCluster. In any other namespace, the \
+         controllers install nothing. Warns, and suggests the closest name. Correct `metadata.namespace`, or import the \
+         cluster.";
     warns CLUSTER_STATE, Create, cluster_state =>
-        "A new ManagedClusterAddOn is for a cluster that takes add-ons.\n\n\
-         On a cluster that is being removed from the hub nothing is installed any more, and one that the hub has \
-         not accepted gets nothing yet. Warns.";
+        "A new ManagedClusterAddOn is for an accepted cluster that is not being deleted.\n\n\
+         The controllers install nothing on a cluster that is being removed from the hub, and nothing on a cluster that \
+         the hub has not accepted until it is accepted. Warns. For a cluster that is not accepted, set \
+         `spec.hubAcceptsClient` of the ManagedCluster.";
     refuses RESERVED_NAME, CreateAndUpdate, reserved_name => "";
 } }
 
 fn addon_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    // The API server has not generated the name yet: it will append to the prefix and check the result itself.
+    // The API server has not generated the name yet. It appends to the prefix, and validates the result itself.
     if subject.name.is_empty() {
         return;
     }
@@ -103,7 +105,7 @@ fn unknown_cluster(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings)
     findings.warn(fault.at(path, UNKNOWN_CLUSTER));
 }
 
-/// Returns the nearest name of a fleet. There may be ten thousand: only those of about the same length are compared.
+/// Returns the closest of the names of a fleet. A fleet may have ten thousand, so only names of about the same length are compared.
 pub(super) fn near<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let first = text.chars().next();
     let alike = |name: &&str| name.len().abs_diff(text.len()) <= 2 && name.chars().next() == first;
@@ -115,9 +117,9 @@ fn cluster_state(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         return;
     };
     let detail = if cluster.deleting {
-        "is being removed from the hub: nothing is installed any more"
+        "is being removed from the hub, so no add-on is installed on it"
     } else if !cluster.accepted {
-        "is not accepted by the hub: nothing is installed yet"
+        "is not accepted by the hub, so no add-on is installed on it yet"
     } else {
         return;
     };
@@ -139,9 +141,9 @@ fn addon_reserved_name(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             let fault = Fault::of_text(
                 Class::Invalid,
                 RESERVED_NO_DEFAULT,
-                "means that there is no default",
+                "means that there is no default, which is the same as omitting the entry",
             )
-            .hint("leave it out");
+            .hint("remove the entry");
             findings.warn(fault.at(at.path.key("name"), RESERVED_NAME));
         }
     }

@@ -46,7 +46,7 @@ rules! { pub(crate) ON_TEMPLATES of Template {
          unknown.";
 } }
 
-/// What is absent from a block is told by the schema.
+/// The schema reports fields that are missing.
 fn form(subject: &Subject<'_, Template>, findings: &mut Findings) {
     for registration in subject.body.registration.each(subject.effort) {
         let client = registration
@@ -116,7 +116,7 @@ fn stated(block: &Node<'_>, name: &'static str, findings: &mut Findings) {
     }
 }
 
-/// Permissions that can be judged: what is absent is told by the schema, what is odd by the rule of the form.
+/// Permissions that can be checked: the schema reports missing fields, and the rule of the form invalid ones.
 fn readable<'s, 'a>(subject: &'s Subject<'a, Template>) -> impl Iterator<Item = &'s PermissionAt<'a>> {
     let all = subject.body.permissions.each(subject.effort);
     all.filter(|one| !one.role.is_empty())

@@ -1,8 +1,7 @@
-//! Rules about what decides for clusters. Page: `tests/rules/placing.md`.
+//! Rules about Placements and ManagedClusterSetBindings. Page: `tests/rules/placing.md`.
 //!
-//! Decides which deletions of Placements and ManagedClusterSetBindings add-ons will notice. Never refuses: they are not the
-//! add-ons' alone. Which sets there are and what they select is not read here: a set is known by the label of its clusters, and
-//! `global` has all.
+//! Warns about deletions that affect add-ons. Never refuses, because other programs use Placements and bindings as well.
+//! ManagedClusterSets are not read: the clusters of a set are those with its label, and `global` has all clusters.
 
 use crate::rules::reach::known;
 use crate::subject::{Placement, SetBinding, Subject, rules};
@@ -11,31 +10,34 @@ use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use store::{AddonFacts, Facts};
 
 const PLACEMENT_IN_USE: &str = "deletion/placement-in-use";
-/// The set of Open Cluster Management that every cluster is in.
+/// The cluster set of Open Cluster Management that contains every cluster.
 const GLOBAL: &str = "global";
 const BINDING_IN_USE: &str = "deletion/binding-in-use";
 
 rules! { pub(crate) ON_PLACEMENTS of Placement {
     warns PLACEMENT_IN_USE, Delete, placement_in_use =>
-        "A Placement is deleted when no add-on refers to it any more.\n\n\
-         Deleting it uninstalls nothing: its clusters keep the add-on, and no change reaches them any more; a cluster that is \
-         new gets nothing. Warns once for each ClusterManagementAddOn that names the Placement, in its install strategy or for the \
-         rollout of `spec.configuration`, with the number of clusters. Take the Placement out of the add-on first.";
+        "A Placement is deleted when no add-on refers to it.\n\n\
+         Deleting the Placement uninstalls nothing: its clusters keep the add-on but receive no further changes, and \
+         new clusters do not get the add-on. Warns once for each ClusterManagementAddOn that names the Placement in its \
+         install strategy or in the rollout strategy of `spec.configuration`, with the number of clusters. Remove the \
+         Placement from the ClusterManagementAddOn first.";
 } }
 
 rules! { pub(crate) ON_SET_BINDINGS of SetBinding {
     warns BINDING_IN_USE, Delete, binding_in_use =>
-        "A set stays bound while add-ons are placed on its clusters.\n\n\
-         A Placement selects clusters of the sets that are bound to its namespace. Without the binding it loses the clusters of the \
-         set, and add-ons that go by it are uninstalled there. Warns once for each Placement that add-ons go by and that has \
-         selected clusters with the label of the set, with their number; the set `global` has all clusters. Another set that is \
-         bound there may still hold them.";
+        "A ManagedClusterSetBinding is deleted only when no add-on uses clusters of its set.\n\n\
+         A Placement selects clusters only from the sets that are bound to its namespace. Without the binding, the \
+         Placement no longer selects the clusters of the set, and its add-ons are uninstalled there unless another \
+         bound set contains the clusters. Warns once for each Placement that an add-on uses and that has selected \
+         clusters of the set, with the number of clusters. The clusters of a set are those with its label; the set \
+         `global` contains all clusters. Remove the add-on from these clusters first, or bind another set that contains \
+         them.";
 } }
 
 fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
     let place = (subject.namespace, subject.name);
     let count = known(subject.facts, place).map_or(0, |found| found.clusters.len());
-    let clusters = told(count);
+    let clusters = its_clusters(count);
     let addons = subject
         .facts
         .addons
@@ -44,24 +46,24 @@ fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
     for (addon, says) in addons {
         let detail = if installs(says, place) {
             format!(
-                "add-on {} uses this placement: no change reaches {clusters} any more",
+                "add-on {} uses this placement: {clusters} will receive no further changes",
                 quoted(addon)
             )
         } else if rolls(says, place) {
             format!(
-                "changes of spec.configuration of add-on {} reach {clusters} by this placement",
+                "add-on {} rolls out changes of spec.configuration to {clusters} with this placement",
                 quoted(addon)
             )
         } else {
             continue;
         };
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-        let fault = fault.hint("take it out of the ClusterManagementAddOn first");
+        let fault = fault.hint("remove it from the ClusterManagementAddOn first");
         findings.warn(fault.at(Path::root().key("metadata").key("name"), PLACEMENT_IN_USE));
     }
 }
 
-fn told(count: usize) -> String {
+fn its_clusters(count: usize) -> String {
     match count {
         0 => "its clusters".to_owned(),
         1 => "its 1 cluster".to_owned(),
@@ -97,12 +99,13 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
         if lost == 0 {
             continue;
         }
-        let whose = match addons.len().saturating_sub(1) {
+        let used_by = match addons.len().saturating_sub(1) {
             0 => format!("add-on {first} uses it"),
-            more => format!("add-on {first} and {more} more go by it"),
+            more => format!("add-on {first} and {more} more use it"),
         };
         let all = found.clusters.len();
-        let detail = format!("placement {name} has {lost} of its {all} clusters from this set, and {whose}");
+        let detail =
+            format!("placement {name} has {lost} of its {all} clusters from this set, and {used_by}");
         let fault = Fault::of_text(Class::Forbidden, subject.body.set, detail);
         findings.warn(fault.at(Path::root().key("spec").key("clusterSet"), BINDING_IN_USE));
     }

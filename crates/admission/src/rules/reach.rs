@@ -1,8 +1,8 @@
-//! Whom an edit reaches.
+//! Which clusters an edit affects.
 //!
-//! Decides by what add-ons say and by the fleet as it is, in the layers of the planner: default, placement, cluster, a whole
-//! type at a time, and the template that stands for a version. Clusters of placements without a decision count as
-//! untouched. How many of them go in the same moment, `wave` says, and who stays where it is, `standstill`.
+//! Uses the specs of add-ons and the current clusters, in the levels of the planner: default, placement, cluster, each for a whole
+//! type of configuration, and the template of a version. Clusters of a placement without a complete PlacementDecision count as not
+//! affected. `wave` returns how many clusters are updated at once, and `standstill` which clusters cannot be updated.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -16,35 +16,35 @@ use store::{
     PlacementFacts, config_key,
 };
 
-/// Position of the placement that configures a cluster, absent for clusters of no placement.
+/// Index of the placement that configures a cluster; `None` for clusters without a placement.
 pub(super) type Home = Option<usize>;
 type ByType<'a> = BTreeMap<&'a ConfigType, Vec<&'a ConfigReference>>;
 
-/// Which part of what an add-on says a cluster has something from.
+/// The part of an add-on that a cluster has a configuration from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Source {
     /// `configs` of a placement.
     Placement(usize),
     /// The version in the template of a placement.
     Version(usize),
-    /// Another placement configures the cluster than before.
+    /// The cluster is configured by another placement than before.
     Placements,
     /// `spec.configuration`.
     Configuration,
     /// `spec.supportedConfigs`.
     Supported,
-    /// The cluster's own list.
+    /// `spec.configs` of the ManagedClusterAddOn.
     Own,
 }
 
-/// A cluster that an edit moves.
+/// A cluster that an edit updates.
 pub(super) struct Mover<'a> {
     pub(super) cluster: &'a Name,
     pub(super) home: Home,
     pub(super) source: Source,
 }
 
-/// An add-on over the fleet as it is.
+/// An add-on with its current clusters.
 pub(super) struct Reach<'a> {
     pub(super) says: &'a AddonFacts,
     pub(super) peers: &'a PeerFacts,
@@ -52,14 +52,14 @@ pub(super) struct Reach<'a> {
     pub(super) effort: &'a StepBudget<'a>,
     pub(super) name: &'a str,
     defaults: ByType<'a>,
-    /// Made when it is asked for: most add-ons have nothing to do with most objects.
+    /// Computed on first use, because most objects do not concern most add-ons.
     homes: OnceCell<BTreeMap<&'a Name, usize>>,
     pub(super) versions: BTreeMap<AddonVersion, &'a str>,
     preset: Option<AddonVersion>,
 }
 
 impl<'a> Reach<'a> {
-    /// Returns an add-on with what it says, now or after an edit; absent while no cluster has it.
+    /// Returns an add-on with its spec, before or after an edit; `None` while no cluster has it.
     pub(super) fn of(
         facts: &'a Facts,
         name: &'a str,
@@ -98,7 +98,7 @@ impl<'a> Reach<'a> {
         homes.get(cluster).copied()
     }
 
-    /// Returns the clusters that have the add-on, each for a step.
+    /// Returns the clusters that have the add-on; each one costs a step.
     pub(super) fn clusters(&self) -> impl Iterator<Item = (&'a Name, Home, &'a PeerInstance)> + '_ {
         let paid = self.peers.instances.iter().take_while(|_| self.effort.spend(1));
         paid.map(|(cluster, peer)| (cluster, self.home(cluster), &**peer))
@@ -108,7 +108,7 @@ impl<'a> Reach<'a> {
         self.says.placements.get(home?)
     }
 
-    /// Returns what clusters inherit of a type, and from where.
+    /// Returns the configurations of a type that clusters inherit, and their source.
     fn inherited(&self, home: Home, of: &ConfigType) -> (Source, Vec<&'a ConfigReference>) {
         let placed = self
             .placement(home)
@@ -136,7 +136,7 @@ impl<'a> Reach<'a> {
         (source, objects(defaults))
     }
 
-    /// Returns the cluster's own configurations, without those that it may not have.
+    /// Returns the configurations in the ManagedClusterAddOn, without those of protected types.
     pub(super) fn own<'p>(&self, peer: &'p PeerInstance) -> impl Iterator<Item = &'p ConfigRef> {
         let protects = |one: &&ConfigRef| self.says.protects(&one.of.group, &one.of.resource);
         let own = peer.configs.iter().take_while(|_| self.effort.spend(1));
@@ -147,25 +147,25 @@ impl<'a> Reach<'a> {
         self.own(peer).any(|one| is_of(one, of))
     }
 
-    /// Tells whether the deployment configurations of all layers count.
+    /// Returns whether the AddOnDeploymentConfigs of all levels are merged.
     pub(super) fn merges(&self) -> bool {
         self.says.merges
     }
 
-    /// Tells whether a layer that names these of a type leaves what is below it in place.
+    /// Returns whether the configurations of lower levels still apply beside those of a level with these names.
     fn keeps_below<'n>(&self, of: &ConfigType, mut names: impl Iterator<Item = &'n str>) -> bool {
         self.says.merges
             && is_kind(of, Kind::DeploymentConfig)
             && names.all(|name| name != RESERVED_NO_DEFAULT)
     }
 
-    /// Tells whether nothing that a cluster inherits of a type counts for it.
+    /// Returns whether a cluster ignores the configurations of a type that it would inherit.
     fn hides(&self, peer: &PeerInstance, of: &ConfigType) -> bool {
         let own = || self.own(peer).filter(|one| is_of(one, of)).map(|one| &*one.name);
         self.overrides(peer, of) && !self.keeps_below(of, own())
     }
 
-    /// Returns the objects of a type that a cluster runs with, and from where.
+    /// Returns the configurations of a type that a cluster uses, and their source.
     pub(super) fn effective(
         &self,
         home: Home,
@@ -186,7 +186,7 @@ impl<'a> Reach<'a> {
         (source, inherited.into_iter().cloned().collect())
     }
 
-    /// Returns from where a cluster has a configuration, if it runs with it.
+    /// Returns the source of a configuration for a cluster, if the cluster uses it.
     pub(super) fn uses(&self, home: Home, peer: &PeerInstance, config: &ConfigReference) -> Option<Source> {
         let (source, all) = self.effective(home, peer, config.config());
         if all.contains(config) {
@@ -197,12 +197,12 @@ impl<'a> Reach<'a> {
         (chosen? == config.name()).then(|| home.map_or(Source::Supported, Source::Version))
     }
 
-    /// Returns the clusters that run with a configuration.
+    /// Returns the clusters that use a configuration.
     pub(super) fn users(&self, config: &ConfigReference) -> Vec<Mover<'a>> {
         if !self.mentions(config) {
             return Vec::new();
         }
-        // Clusters that say nothing of their own inherit alike.
+        // Clusters without their own configurations inherit the same ones.
         let mut alike = BTreeMap::new();
         let each = self.clusters().filter_map(|(cluster, home, peer)| {
             let source = match alike_by(home, peer) {
@@ -218,7 +218,7 @@ impl<'a> Reach<'a> {
         each.collect()
     }
 
-    /// Tells whether any cluster can run with a configuration at all.
+    /// Returns whether any cluster can use a configuration.
     fn mentions(&self, config: &ConfigReference) -> bool {
         let of = config.config();
         let key = config_key(
@@ -243,16 +243,16 @@ impl<'a> Reach<'a> {
                 .any(|one| one == config)
     }
 
-    /// Returns the template that a cluster runs with.
+    /// Returns the name of the template that a cluster uses.
     pub(super) fn template(&self, home: Home, peer: &PeerInstance) -> Option<String> {
         let (_, named) = self.effective(home, peer, &type_of(Kind::Template));
         let named = named.first().map(|one| one.name().to_owned());
         named.or_else(|| self.chosen(home, peer).map(str::to_owned))
     }
 
-    /// Returns the template that stands for the version of a cluster that none is named for.
+    /// Returns the template of the version of a cluster without a template reference.
     pub(super) fn chosen(&self, home: Home, peer: &PeerInstance) -> Option<&'a str> {
-        // Labels on templates hand nothing over that another program deploys.
+        // A label on a template does not make Tidegate deploy an add-on that another program deploys.
         if peer.version.is_empty() && !self.lists_templates() {
             return None;
         }
@@ -266,7 +266,7 @@ impl<'a> Reach<'a> {
             .filter(|name| !name.is_empty())
     }
 
-    /// Tells whether a cluster gets the default version, whatever that is.
+    /// Returns whether a cluster gets the default version.
     pub(super) fn follows_the_default(&self, home: Home, peer: &PeerInstance) -> bool {
         let is_ours = !peer.version.is_empty() || self.lists_templates();
         let (_, named) = self.effective(home, peer, &type_of(Kind::Template));
@@ -277,7 +277,7 @@ impl<'a> Reach<'a> {
         self.says.supported.contains(&type_of(Kind::Template))
     }
 
-    /// Returns the version that a cluster asks for: its own or its placement's, else that of an AddOnHubConfig.
+    /// Returns the version that a cluster requires: its own or that of its placement, or else that of an AddOnHubConfig.
     pub(super) fn asked(&self, home: Home, peer: &PeerInstance) -> Option<String> {
         let given = self
             .placement(home)
@@ -297,7 +297,7 @@ impl<'a> Reach<'a> {
         })
     }
 
-    /// Returns the clusters that an edit moves from what `self` says to what `new` says.
+    /// Returns the clusters that an edit from `self` to `new` updates.
     pub(super) fn moved_by(&self, new: &Self) -> Vec<Mover<'a>> {
         let mut known: BTreeMap<(Home, Home), Vec<(&ConfigType, Source)>> = BTreeMap::new();
         let mut movers = Vec::new();
@@ -322,7 +322,7 @@ impl<'a> Reach<'a> {
         movers
     }
 
-    /// Returns the types that clusters inherit something else of than before, and why.
+    /// Returns the types of which clusters inherit other configurations than before, and the source of the change.
     fn changed(&self, was: Home, new: &Self, home: Home) -> Vec<(&'a ConfigType, Source)> {
         let placed = |standing: &Self, home: Home| {
             let placement = standing.placement(home).into_iter();
@@ -339,12 +339,12 @@ impl<'a> Reach<'a> {
             let found = standing.placement(home);
             found.map(|found| (found.namespace.clone(), found.name.clone()))
         };
-        let moved_house = place(self, was) != place(new, home);
+        let other_placement = place(self, was) != place(new, home);
         let differing = paid.filter_map(|of| {
             let (_, before) = self.inherited(was, of);
             let (_, after) = new.inherited(home, of);
             let arrives = new.arrives(of, &after);
-            // What was not supported was never there.
+            // Configurations of a type that was not supported were never deployed.
             let is_same = before == after && (before.is_empty() || self.arrives(of, &before) == arrives);
             if is_same || !(arrives || after.is_empty() && self.arrives(of, &before)) {
                 return None;
@@ -354,7 +354,7 @@ impl<'a> Reach<'a> {
             Some((
                 of,
                 match (is_placed, home) {
-                    (true, _) if moved_house => Source::Placements,
+                    (true, _) if other_placement => Source::Placements,
                     (true, Some(index)) => Source::Placement(index),
                     (true | false, _) if is_configured => Source::Configuration,
                     (true | false, _) => Source::Supported,
@@ -364,7 +364,7 @@ impl<'a> Reach<'a> {
         differing.collect()
     }
 
-    /// Only a version that no user chose follows the template of a placement.
+    /// A cluster follows the version in the template of a placement only if no user has set another version.
     fn changed_version(&self, was: Home, new: &Self, home: Home, peer: &PeerInstance) -> Option<Source> {
         let version = |standing: &Self, home: Home| {
             let found = standing.placement(home)?;
@@ -384,13 +384,13 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// Returns what is known about a placement that exists and was decided for.
+/// Returns the facts about a placement that exists and has a complete PlacementDecision.
 pub(super) fn known<'f>(facts: &'f Facts, (namespace, name): (&str, &str)) -> Option<&'f PlacementFacts> {
     let found = facts.placement(namespace, name)?;
     (found.exists && found.decided).then_some(found)
 }
 
-/// Returns the reference that leads to an object.
+/// Returns the reference to an object.
 pub(super) fn reference_to(kind: Kind, namespace: &str, name: &str) -> Option<ConfigReference> {
     let address = kind.address();
     ConfigReference::read(RawReference {
@@ -411,7 +411,7 @@ pub(super) fn is_kind(of: &ConfigType, kind: Kind) -> bool {
     Kind::of_config(of.group(), of.resource()) == Some(kind)
 }
 
-/// The last placement that selects a cluster configures it.
+/// Returns the placement of each cluster: the last one that selects it.
 fn homes<'a>(facts: &'a Facts, says: &AddonFacts, effort: &StepBudget<'_>) -> BTreeMap<&'a Name, usize> {
     let mut homes = BTreeMap::new();
     let mut seen = std::collections::BTreeSet::new();
@@ -438,14 +438,14 @@ fn by_type<'a>(all: impl IntoIterator<Item = &'a ConfigReference>, effort: &Step
     types
 }
 
-/// The reserved name takes away what is inherited and stands for no object.
+/// Removes the reserved name, which turns off inherited configurations and names no object.
 fn objects(all: Vec<&ConfigReference>) -> Vec<&ConfigReference> {
     all.into_iter()
         .filter(|one| one.name() != RESERVED_NO_DEFAULT)
         .collect()
 }
 
-/// Returns what clusters have in common that run with the same; absent where a cluster says something of its own.
+/// Returns the key of clusters that have the same configurations; `None` if a cluster has its own configurations.
 pub(super) fn alike_by(home: Home, peer: &PeerInstance) -> Option<(Home, &Name, bool, bool)> {
     let is_silent = peer.configs.is_empty();
     is_silent.then(|| {
@@ -471,7 +471,7 @@ fn read(one: &ConfigRef) -> Option<ConfigReference> {
     })
 }
 
-/// Returns the add-ons that may have something to do with an object, by what they and their clusters say.
+/// Returns the add-ons that clusters have, because only these can use an object.
 pub(super) fn concerned<'a>(
     facts: &'a Facts,
     effort: &'a StepBudget<'a>,

@@ -1,7 +1,6 @@
 //! Rules about the rollout of an add-on's own configurations. Page: `tests/rules/rolling-update.md`.
 //!
-//! Decides which forms of `spec.configuration.rolloutStrategy` are refused. What they mean is read by
-//! `model::ConfigRollout`.
+//! Refuses invalid values of `spec.configuration.rolloutStrategy`. `model::ConfigRollout` parses them.
 
 use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Findings, Violation};
@@ -12,10 +11,11 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type => "";
     refuses rule::TYPE_MISMATCH, CreateAndUpdate, type_mismatch => "";
     refuses rule::ROLLING_UPDATE, CreateAndUpdate, rolling_update =>
-        "A rolling update names its placement and moves at least one cluster at a time.\n\n\
-         `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` with `name` and `namespace` of the \
-         placement. `maxConcurrentlyUpdating` is a whole number from 1 up or a text from \"1%\" to \"100%\", \
-         25% when absent. Zero is refused: nothing would ever move.";
+        "`rollingUpdateWithPlacement` names a placement and updates at least one cluster at a time.\n\n\
+         `spec.configuration.rolloutStrategy` of type `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` \
+         with the `name` and `namespace` of the placement. `maxConcurrentlyUpdating` is a whole number of 1 or more, or a \
+         text from \"1%\" to \"100%\"; the default is 25%. With zero, no cluster would ever be updated. Other values \
+         are refused.";
 } }
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {

@@ -1,7 +1,6 @@
 //! Rules about the rollout strategies of placements. Page: `tests/rules/rollout.md`.
 //!
-//! Decides which strategies are refused. What a value means is read by `model::RolloutStrategy`, the parser that the
-//! planner uses as well; nothing is parsed here a second time.
+//! Refuses invalid strategies. `model::RolloutStrategy` parses them, which the planner uses as well.
 
 use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
@@ -9,49 +8,53 @@ use model::{FailureModes, Limit, RawBlock, RawStrategy, RolloutWindows, rule};
 use store::terms;
 
 const ON_FAILURE: &str = "rollout/on-failure";
-/// What one window costs: a schedule is followed until it names a day.
+/// The steps that one window costs: its schedule is searched for a date that it matches.
 const STEPS_OF_A_WINDOW: usize = 100;
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type =>
-        "The type of a rollout is one of the known ones.\n\n\
-         A strategy of a placement is All, Progressive or ProgressivePerGroup; the strategy of \
-         `spec.configuration` is UpdateAll or RollingUpdateWithPlacement. Names are case-sensitive. Refused, with \
-         the nearest name.";
+        "The `type` of a rollout strategy is supported.\n\n\
+         The `rolloutStrategy` of a placement has the type `All`, `Progressive` or `ProgressivePerGroup`; the one of \
+         `spec.configuration` has the type `UpdateAll` or `RollingUpdateWithPlacement`. The names are case-sensitive. \
+         The controllers cannot roll out a change with any other type. Refused, and the message suggests the closest \
+         name.";
     refuses rule::TYPE_MISMATCH, CreateAndUpdate, type_mismatch =>
-        "Only the block of the chosen type is given.\n\n\
-         A block of another type has no effect. A strategy with a `progressive` block and no `type` moves all \
-         clusters at once, which is never what was meant. Refused: set the type, or remove the block.";
+        "A rollout strategy has only the block of its `type`.\n\n\
+         A block of another type has no effect. For example, a strategy with a `progressive` block and no `type` is of \
+         type `All`, and would update all clusters at once. Refused. Set `type`, or remove the block.";
     refuses rule::MIN_SUCCESS_TIME, CreateAndUpdate, min_success_time =>
-        "The soak time is a duration.\n\n\
-         `minSuccessTime` is a Go duration such as 5m, 1h30m or 0, and not negative. One text that is none stops \
-         the add-on manager's watch, and with it every add-on of the hub. Refused.";
+        "`minSuccessTime` is a valid duration.\n\n\
+         The soak time `minSuccessTime` is a Go duration that is not negative, such as `5m`, `1h30m` or `0`. OCM's \
+         add-on manager cannot decode an object with any other text: its watch fails, and with it every add-on of the \
+         hub stops. Refused.";
     refuses rule::PROGRESS_DEADLINE, CreateAndUpdate, progress_deadline =>
-        "The deadline is None or a duration.\n\n\
-         `progressDeadline` is None or a duration in hours, minutes and seconds such as 10m or 1h30m, longer than \
-         zero. The CRD's pattern lets more through than its readers understand. Refused.";
+        "`progressDeadline` is `None` or a valid duration.\n\n\
+         The duration is longer than zero and has hours, minutes and seconds only, such as `10m` or `1h30m`. The \
+         pattern in the CRD accepts more values than the controllers can parse. Refused.";
     refuses rule::MAX_CONCURRENCY, CreateAndUpdate, max_concurrency =>
-        "The number of clusters at once is a count or a percentage.\n\n\
-         `maxConcurrency` is a whole number from 1 up or a text from \"1%\" to \"100%\". Negative numbers, more \
-         than 100 %, and a text without % are refused. Zero warns: it means all clusters at once.";
+        "`maxConcurrency` is a number of clusters or a percentage.\n\n\
+         `maxConcurrency` is a whole number of 1 or more, or a string from \"1%\" to \"100%\". Negative numbers, more than \
+         100%, and a text without % are refused. Zero warns, because it means that all clusters are updated at once.";
     refuses rule::MAX_FAILURES, CreateAndUpdate, max_failures =>
-        "The number of tolerated failures is a count or a percentage.\n\n\
-         `maxFailures` is a whole number from 0 up or a text from \"0%\" to \"100%\". Zero stops at the first \
-         failure. Everything else is refused.";
+        "`maxFailures` is a number of clusters or a percentage.\n\n\
+         `maxFailures` is a whole number of 0 or more, or a string from \"0%\" to \"100%\". With zero, the rollout stops at the \
+         first failure. Any other value is refused.";
     refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups =>
-        "A mandatory decision group is named once, by name or by position.\n\n\
-         A negative position and a group that is listed twice are refused. An entry with neither name nor \
-         position means the group at position 0, and an entry with both means the group of that name: these warn.";
+        "Each entry of `mandatoryDecisionGroups` names one decision group, by `groupName` or by `groupIndex`.\n\n\
+         A negative `groupIndex` and a group that is listed twice are refused. An entry without both means the group \
+         with index 0, and in an entry with both, `groupIndex` is ignored: these warn. Set one of the two fields.";
     refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, window =>
-        "A window of rollouts opens and shuts.\n\n\
-         `tidegate.io/rollout-window` is a schedule of five fields that names a day that some month has, `for` and a duration that is longer \
-         than nothing, and perhaps `in` and a name of the time zone database: `0 2 * * 0 for 4h in Europe/Paris`; several are separated by \
-         `;`. Anything else would hold every change. Refused.";
+        "`tidegate.io/rollout-window` is a valid time window.\n\n\
+         A window is a cron schedule with five fields, `for` and a duration, and optionally `in` and a name of the time \
+         zone database: `0 2 * * 0 for 4h in Europe/Paris`. The duration is longer than zero, and at least one date \
+         matches the schedule (February 30 does not exist). Separate several windows with `;`. Outside the windows no \
+         cluster starts an update, so a window that cannot be parsed or never opens would block all changes. Refused.";
     refuses ON_FAILURE, CreateAndUpdate, on_failure =>
-        "What becomes of a rollout that has stopped is said in words that mean something.\n\n\
-         `tidegate.io/on-failure` is `undo` or `stop`, or lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, separated by \
-         commas; a word beside the list is for all others. A slip would undo nothing, and be noticed when it is needed. Refused, with the \
-         nearest word.";
+        "`tidegate.io/on-failure` is `undo` or `stop`, or lists placements with one of the two.\n\n\
+         The annotation selects whether the clusters of a stopped rollout are rolled back (`undo`) or keep their \
+         configuration (`stop`). It lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, \
+         separated by commas; `undo` or `stop` beside the list applies to all other placements. With a misspelt value a \
+         failed rollout would not be rolled back. Refused, and the message suggests the closest value.";
 } }
 
 fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {
@@ -74,7 +77,7 @@ fn window(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let (Some(annotations), Some(text)) = (annotations, text) else {
         return;
     };
-    // Each entry is followed over years of days.
+    // Parsing an entry searches the days of several years.
     let entries = text.split(';').count();
     if !subject.effort.read(text) || !subject.effort.spend(entries.saturating_mul(STEPS_OF_A_WINDOW)) {
         return;
@@ -124,7 +127,7 @@ fn max_concurrency(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for_each_block(subject, |path, block| match block.limit(path) {
         Err(violation) => findings.deny(violation),
         Ok(Some(Limit::All)) => {
-            let fault = Fault::bare(Class::Invalid, "zero means all clusters at once");
+            let fault = Fault::bare(Class::Invalid, "zero means that all clusters are updated at once");
             findings.warn(fault.at(path.key("maxConcurrency"), rule::MAX_CONCURRENCY));
         }
         Ok(Some(Limit::Clusters(_) | Limit::Percent(_)) | None) => {}
@@ -152,8 +155,8 @@ fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         for (position, group) in block.groups.iter().enumerate() {
             let named = group.name.is_some_and(|name| !name.is_empty());
             let detail = match (named, group.index) {
-                (true, Some(_)) => "groupIndex is ignored beside groupName",
-                (false, None) => "names no group: this means position 0",
+                (true, Some(_)) => "groupIndex is ignored because groupName is set",
+                (false, None) => "has neither groupName nor groupIndex, which means the group with index 0",
                 (true, None) | (false, Some(_)) => continue,
             };
             let at = path.key("mandatoryDecisionGroups").index(position);

@@ -1,7 +1,7 @@
-//! Rules about rollouts that do not get on. Page: `tests/rules/rollout-progress.md`.
+//! Rules about rollouts that cannot progress. Page: `tests/rules/rollout-progress.md`.
 //!
-//! Decides which rollouts can never end, or do not do what their words say, on the fleet as it is. Values that have no
-//! meaning at all are refused in `rollout` and `rolling_update`.
+//! Warns about rollouts that can never finish, or that do not do what their strategy seems to say, on the current clusters. Invalid
+//! values are refused in `rollout` and `rolling_update`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -19,39 +19,42 @@ const GROUP_ORDER: &str = "rollout/group-order";
 const ONE_GROUP: &str = "rollout/one-group";
 const NEVER_PROGRESSES: &str = "rollout/never-progresses";
 const NEVER_UNDONE: &str = "rollout/never-undone";
-/// A longer soak time is taken for a slip: a rollout would wait a year for its next cluster.
+/// A longer soak time is probably a mistake: a rollout would wait a year before the next cluster.
 const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns DEADLINE_BEFORE_SOAK, CreateAndUpdate, deadline_before_soak =>
-        "The deadline is not shorter than the soak time.\n\n\
-         `progressDeadline` is how long a cluster may take, `minSuccessTime` how long it must then stay well. A deadline \
-         that ends before the soak time usually means that the two were mixed up, and slow clusters count as failed. \
-         Warns.";
+        "`progressDeadline` is not shorter than `minSuccessTime`.\n\n\
+         `progressDeadline` is the time that a cluster has to become healthy, and `minSuccessTime` is the time that it \
+         must then stay healthy. If the deadline is shorter, the two values are usually mixed up, and slow clusters \
+         count as failed. Warns. Increase `progressDeadline`, or reduce `minSuccessTime`.";
     warns UNKNOWN_GROUP, CreateAndUpdate, unknown_group =>
-        "A mandatory decision group is one that the placement has.\n\n\
-         A group that no decision of the placement carries is passed over in silence, and the clusters that were meant \
-         to go first go with all others. Warns, with the groups that exist. While the placement is not decided, \
-         nothing is said.";
+        "`mandatoryDecisionGroups` lists decision groups that the placement has.\n\n\
+         A group that the placement does not have is ignored, and its clusters are updated together with all others \
+         instead of first. Warns, and lists the decision groups of the placement. While the placement has no complete \
+         PlacementDecision, this is not checked.";
     warns GROUP_ORDER, CreateAndUpdate, group_order =>
-        "Mandatory decision groups are listed in the order in which they go.\n\n\
-         They go by their indices in the placement, whatever the order of the list is: a list of another order goes in \
-         another way than it reads. Warns, with the order that counts, at the first group that goes earlier. Of names, \
-         the placement's decisions tell the indices; while it is not decided, nothing is said of them.";
+        "`mandatoryDecisionGroups` is in the order in which the groups are updated.\n\n\
+         The controllers update mandatory groups in the order of their indices in the placement, not in the order of \
+         the list. Warns at the first entry that is updated before an entry above it. Sort the list by index. The index \
+         of a `groupName` is in the PlacementDecisions; while the placement has no complete PlacementDecision, names \
+         are not checked.";
     warns ONE_GROUP, CreateAndUpdate, one_group =>
-        "A rollout group by group has groups.\n\n\
-         ProgressivePerGroup moves all clusters of a group at once. A placement without decision groups has one \
-         group, so that all of its clusters move at once. Warns: give the Placement a \
-         `decisionStrategy.groupStrategy`, or use Progressive.";
+        "The placement of a ProgressivePerGroup rollout has more than one decision group.\n\n\
+         ProgressivePerGroup updates all clusters of a decision group at once. A placement without decision groups has \
+         one group, so all of its clusters are updated at once. Warns. Set `spec.decisionStrategy.groupStrategy` of the \
+         Placement, or use Progressive.";
     warns NEVER_PROGRESSES, CreateAndUpdate, never_progresses =>
-        "A rollout comes to its end.\n\n\
-         A rolling update of `spec.configuration` moves the clusters of a placement: one that does not exist moves \
-         nothing. A soak time of more than a year ends after everybody has forgotten it. Warns.";
+        "A rollout can finish.\n\n\
+         A rolling update of `spec.configuration` updates the clusters of a placement; if the placement does not exist, \
+         no cluster is updated. With a `minSuccessTime` of more than a year, the next cluster is updated after more \
+         than a year. Warns. Create the placement or correct its name, or set a shorter `minSuccessTime`.";
     warns NEVER_UNDONE, CreateAndUpdate, never_undone =>
-        "A rollout that is to be undone can stop.\n\n\
-         `tidegate.io/on-failure: undo` undoes a rollout that has stopped because more clusters failed than `maxFailures` lets fail. One of type All \
-         without `maxFailures` never stops, nor does one that lets all clusters fail; changes that go by `spec.configuration.rolloutStrategy` \
-         know no failures; and without placements there is no rollout. Warns, with what would let it stop.";
+        "A rollout with `tidegate.io/on-failure: undo` is able to stop on failures.\n\n\
+         `undo` rolls back a rollout that stopped because more clusters failed than `maxFailures` allows. A rollout of \
+         type All without `maxFailures` never stops, and neither does one whose `maxFailures` allows all clusters to \
+         fail. Changes that follow `spec.configuration.rolloutStrategy` do not count failures, and without placements \
+         there is no rollout. Warns, with the setting that lets the rollout stop.";
 } }
 
 fn for_each_block(
@@ -78,13 +81,13 @@ fn deadline_before_soak(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             return;
         }
         let text = block.progress_deadline.and_then(|value| value.text("10m").ok());
-        let detail = "ends before minSuccessTime does";
+        let detail = "is shorter than minSuccessTime";
         let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
         findings.warn(fault.at(path.key("progressDeadline"), DEADLINE_BEFORE_SOAK));
     });
 }
 
-/// Returns what was decided for a placement.
+/// Returns the facts about a placement with a complete PlacementDecision.
 fn decided<'f>(subject: &Subject<'f, Addon>, placement: &PlacementAt<'_>) -> Option<&'f PlacementFacts> {
     let (namespace, name) = place_of(placement)?;
     let facts = subject.facts.placement(namespace, name)?;
@@ -101,7 +104,7 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             return;
         }
         let names: BTreeSet<&str> = facts.groups.iter().map(|group| &*group.name).collect();
-        let places: BTreeSet<i64> = facts.groups.iter().map(|group| i64::from(group.index)).collect();
+        let indices: BTreeSet<i64> = facts.groups.iter().map(|group| i64::from(group.index)).collect();
         let named = || {
             facts
                 .groups
@@ -115,7 +118,7 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             match (group.name.filter(|name| !name.is_empty()), group.index) {
                 (Some(name), _) if !names.contains(name) => {
                     let detail = if count == 0 {
-                        "the groups of the placement have no names".to_owned()
+                        "the decision groups of the placement have no names".to_owned()
                     } else {
                         format!("the placement has: {}", listed_of(named(), count))
                     };
@@ -124,10 +127,10 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
                     let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
                     findings.warn(fault.at(at.key("groupName"), UNKNOWN_GROUP));
                 }
-                (None, Some(index)) if !places.contains(&index) => {
-                    let last = places.last().copied();
+                (None, Some(index)) if !indices.contains(&index) => {
+                    let last = indices.last().copied();
                     let detail = format!(
-                        "the last group of the placement is at {}",
+                        "the last decision group of the placement has index {}",
                         last.unwrap_or_default()
                     );
                     let fault = Fault::of(Class::NotFound, &index.into(), detail);
@@ -158,18 +161,18 @@ fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
                 None => group.index,
             };
             let Some(index) = index else { continue };
-            let told = name.map_or_else(|| index.to_string(), str::to_owned);
+            let shown = name.map_or_else(|| index.to_string(), str::to_owned);
             match &last {
                 Some((before, earlier)) if index < *earlier => {
                     let detail = format!(
-                        "goes before {}: groups go by their index in the placement",
+                        "is updated before {}: groups are updated in the order of their index in the placement",
                         quoted(before)
                     );
                     let at = path.key("mandatoryDecisionGroups").index(position);
-                    findings.warn(Fault::of_text(Class::Invalid, &told, detail).at(at, GROUP_ORDER));
+                    findings.warn(Fault::of_text(Class::Invalid, &shown, detail).at(at, GROUP_ORDER));
                     return;
                 }
-                Some(_) | None => last = Some((told, index)),
+                Some(_) | None => last = Some((shown, index)),
             }
         }
     });
@@ -188,7 +191,7 @@ fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         };
         let count = facts.clusters.len();
         if facts.groups.len() == 1 && count > 1 {
-            let detail = format!("all {count} clusters are one group and move at once");
+            let detail = format!("all {count} clusters are in one decision group and are updated at once");
             let fault = Fault::of_text(Class::Invalid, kind.name(), detail);
             findings.warn(fault.at(path.key("type"), ONE_GROUP));
         }
@@ -211,7 +214,7 @@ fn never_progresses(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         };
         let days = soak.length().as_secs() / (24 * 60 * 60);
         let text = block.min_success_time.and_then(|value| value.text("5m").ok());
-        let detail = format!("the next cluster moves after {days} days");
+        let detail = format!("the next cluster is updated after {days} days");
         let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
         findings.warn(fault.at(path.key("minSuccessTime"), NEVER_PROGRESSES));
     });
@@ -236,7 +239,8 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     };
     if body.install_type != Some("Placements") {
         if modes != FailureModes::default() {
-            warn("undoes nothing: only rollouts over placements are undone, and the install strategy has another type".to_owned());
+            let why = "only rollouts of placements are rolled back, and the type of the install strategy is not Placements";
+            warn(format!("has no effect: {why}"));
         }
         return;
     }
@@ -244,7 +248,7 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .config_rollout
         .as_ref()
         .is_some_and(|(_, raw)| raw.rolling.is_some());
-    let is_governed = rolls && body.configured.each(effort).next().is_some();
+    let is_rolling = rolls && body.configured.each(effort).next().is_some();
     for placement in body.placements.each(effort) {
         let Some((namespace, name)) = place_of(placement) else {
             continue;
@@ -252,19 +256,19 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         if modes.placement(namespace, name) == OnFailure::Stop {
             continue;
         }
-        let why = if is_governed {
-            let why = "spec.configuration.rolloutStrategy governs changes of spec.configuration, and knows no failures";
+        let why = if is_rolling {
+            let why = "spec.configuration.rolloutStrategy controls changes of spec.configuration and counts no failures";
             Some(why.to_owned())
         } else {
             unstoppable(placement)
         };
         if let Some(why) = why {
-            warn(format!("undoes nothing over placement {namespace}/{name}: {why}"));
+            warn(format!("has no effect on placement {namespace}/{name}: {why}"));
         }
     }
 }
 
-/// Returns why failures never stop the rollout over a placement; nothing of a strategy that is refused anyway.
+/// Returns why failures never stop the rollout of a placement; `None` for a strategy that is refused.
 fn unstoppable(placement: &PlacementAt<'_>) -> Option<String> {
     let (kind, tolerance) = match &placement.rollout {
         None => (RolloutKind::default(), Tolerance::default()),
@@ -279,8 +283,8 @@ fn unstoppable(placement: &PlacementAt<'_>) -> Option<String> {
     if kind.stops_after(tolerance).is_none() {
         let (name, block) = (kind.name(), kind.block());
         return Some(format!(
-            "a rollout of type {name} only stops where {block}.maxFailures is above 0"
+            "a rollout of type {name} stops only if {block}.maxFailures is above 0"
         ));
     }
-    (tolerance.of(usize::MAX) == usize::MAX).then(|| "maxFailures lets all clusters fail".to_owned())
+    (tolerance.of(usize::MAX) == usize::MAX).then(|| "maxFailures allows all clusters to fail".to_owned())
 }

@@ -1,8 +1,8 @@
-//! Who stays where it is, although an edit reaches it.
+//! Which clusters an edit affects but cannot update.
 //!
-//! Decides as the planner does: an agent is deployed from all of its configurations, so that nothing moves while one of them is
-//! absent, of a type that the add-on does not support, or a template that is another add-on's, and while no template stands for
-//! the version. What is not known counts as there.
+//! As in the planner, an agent is deployed from all of its configurations. A cluster is not updated while one of them does not
+//! exist, has a type that the add-on does not support, or is a template of another add-on, and while no template has the
+//! version. A configuration that is not known counts as existing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use model::{AddonVersion, ConfigReference, ConfigType};
 use store::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
 
 impl Reach<'_> {
-    /// Tells whether configurations of a type can come to a cluster: the add-on supports the type, and one of them is there.
+    /// Returns whether configurations of a type can be deployed: the add-on supports the type, and one of them exists.
     pub(super) fn arrives(&self, of: &ConfigType, all: &[&ConfigReference]) -> bool {
         let mut all = all.iter();
         self.supports(of) && all.any(|one| !self.is_absent(one))
@@ -22,8 +22,8 @@ impl Reach<'_> {
         matches!(self.facts.config(reference), ConfigPresence::Absent(_))
     }
 
-    /// Agents of other programs declare types that the add-on does not list; until one has, no type is known to be
-    /// unsupported.
+    /// Agents of other programs declare types that the add-on does not list. Until an agent has declared types, every type counts as
+    /// supported.
     fn supports(&self, of: &ConfigType) -> bool {
         if self.says.supported.contains(of) {
             return true;
@@ -35,8 +35,8 @@ impl Reach<'_> {
         declared.is_none_or(|types| types.contains(of))
     }
 
-    /// Tells whether nothing can come to a cluster; what is `coming` counts as there.
-    fn stands_still(&self, home: Home, peer: &PeerInstance, coming: Option<&ConfigReference>) -> bool {
+    /// Returns whether a cluster cannot be updated; the object `coming` counts as existing.
+    fn is_stuck(&self, home: Home, peer: &PeerInstance, coming: Option<&ConfigReference>) -> bool {
         let templates = type_of(Kind::Template);
         let (_, named) = self.effective(home, peer, &templates);
         let is_ours = self.lists_templates() || !named.is_empty() || self.chosen(home, peer).is_some();
@@ -58,7 +58,7 @@ impl Reach<'_> {
         types.extend(&own);
         let lacks = |of: &ConfigType| {
             let (_, all) = self.effective(home, peer, of);
-            // Of what its agent has declared the cluster may have its own.
+            // A cluster may have its own configurations of types that its agent has declared.
             let supports = own.contains(of) || self.supports(of);
             let there = |one: &ConfigReference| coming == Some(one) || !self.is_absent(one);
             !all.is_empty() && (!supports || !all.iter().all(|one| there(one) && !self.is_of_another(one)))
@@ -67,7 +67,7 @@ impl Reach<'_> {
         has_no_version || paid.any(lacks)
     }
 
-    /// Whether a cluster asks for a version that no template stands for.
+    /// Whether a cluster requires a version that no template has.
     fn offers_no_version(&self, home: Home, peer: &PeerInstance) -> bool {
         let asked = self.asked(home, peer);
         let asked = asked.map(|text| AddonVersion::parse(&text));
@@ -86,7 +86,7 @@ fn type_in(one: &ConfigRef) -> Option<ConfigType> {
     ConfigType::parse(&one.of.group, &one.of.resource).ok()
 }
 
-/// Asks of one cluster after the other; those that say nothing of their own stand alike.
+/// Checks one cluster after the other, with one result for all clusters without their own configurations.
 pub(super) struct Still<'s, 'a> {
     standing: &'s Reach<'a>,
     coming: Option<&'s ConfigReference>,
@@ -102,7 +102,7 @@ impl<'s, 'a> Still<'s, 'a> {
         }
     }
 
-    /// Asks as it will be once this object is there.
+    /// Checks as if this object existed.
     pub(super) fn with(standing: &'s Reach<'a>, coming: &'s ConfigReference) -> Self {
         Self {
             coming: Some(coming),
@@ -110,15 +110,15 @@ impl<'s, 'a> Still<'s, 'a> {
         }
     }
 
-    /// Tells whether nothing can come to a cluster.
+    /// Returns whether a cluster cannot be updated.
     pub(super) fn stands(&mut self, home: Home, peer: &PeerInstance) -> bool {
         let Self { standing, coming, .. } = *self;
-        let ask = || standing.stands_still(home, peer, coming);
+        let check = || standing.is_stuck(home, peer, coming);
         match alike_by(home, peer) {
-            None => ask(),
+            None => check(),
             Some((home, version, is_given, is_new)) => {
                 let key = (home, version.clone(), is_given, is_new);
-                *self.alike.entry(key).or_insert_with(ask)
+                *self.alike.entry(key).or_insert_with(check)
             }
         }
     }

@@ -287,7 +287,7 @@ fn values(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let mut warn = |key: &str, fault: Fault| findings.warn(fault.at(annotations.path.entry(key), VALUE));
     let wish = |key| annotations.text(key).map(str::trim);
     if let Some(text) = wish(terms::HOOK_TIMEOUT).filter(|text| HookTimeout::parse(text).is_none()) {
-        let right = "must be a duration such as \"10m\", or \"0\" for no end";
+        let right = "must be a duration such as \"10m\", or \"0\" for no timeout";
         warn(terms::HOOK_TIMEOUT, Fault::of_text(Class::Invalid, text, right));
     }
     if let Some(text) = wish(terms::HOOK_TIMEOUT_POLICY).filter(|text| TimeoutPolicy::parse(text).is_none()) {

@@ -1,6 +1,4 @@
-//! Which rules are for which kind, family by family.
-//!
-//! Decides nothing. A rule that is in no table is never asked.
+//! Which rules apply to which kind, family by family. A rule that is in no table is never evaluated.
 
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
@@ -26,7 +24,7 @@ macro_rules! ruled {
             const RULES: &'static [&'static [Rule<Self>]] = &[$($table),+];
         })+
 
-        /// What the rules of a resource read of metadata: `labels` or `annotations`, and what the keys begin with.
+        /// What the rules of a resource read of metadata: `labels` or `annotations`, and the prefix of the keys.
         pub(crate) fn metadata_read(resource: &str) -> Vec<(&'static str, &'static str)> {
             $(if resource == $kind::RESOURCE {
                 return of::<$kind>();

@@ -1,6 +1,6 @@
 //! Rules about the values of a ManagedClustersUpgrade. Page: `tests/rules/upgrade.md`.
 //!
-//! Decides nothing of its own: what a value may be is the parser's (`model::upgrade`), which the planner reads with as well.
+//! The parser (`model::upgrade`), which the planner uses as well, determines which values are valid.
 
 use crate::subject::{Operations, Rule, Subject, Upgrade, rules};
 use crate::upgrade_record::questions;
@@ -8,71 +8,85 @@ use api::names::annotations::PLACEMENT_ACCESS;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::rule;
 
-macro_rules! told {
+macro_rules! value_rules {
     ($($id:path: $doc:literal;)+) => {
         pub(crate) const ON_UPGRADES: &[Rule<Upgrade>] = &[$(Rule::refuses(
             $id,
             Operations::CreateAndUpdate,
             $doc,
-            |subject, findings| tell(subject, findings, $id),
+            |subject, findings| deny_faults(subject, findings, $id),
         )),+];
     };
 }
 
-fn tell(subject: &Subject<'_, Upgrade>, findings: &mut Findings, rule: &'static str) {
+fn deny_faults(subject: &Subject<'_, Upgrade>, findings: &mut Findings, rule: &'static str) {
     let faults = subject.body.faults_of(rule);
     for fault in faults.each(subject.effort) {
         findings.deny(fault.clone());
     }
 }
 
-told! {
-    rule::UPGRADE_VERSION: "An upgrade names a version of OpenShift.\n\n\
-        `spec.clusterVersion.version` is a semantic version without a leading `v`, such as `4.12.0` or `4.15.0-rc.1`; it may be left out \
-        where there is an image. A ClusterVersion takes any text, and the cluster then never moves. Refused.";
-    rule::UPGRADE_CHANNEL: "The channel of an upgrade can have the version.\n\n\
-        A channel is lower case letters, digits and `-`, then a minor version: `stable-4.12`. One of a lower minor version than the \
-        version has no such release, and the cluster would say so only after it was told. Refused.";
-    rule::UPGRADE_UPSTREAM: "The update service of an upgrade is an address.\n\n\
-        `spec.clusterVersion.upstream` is an absolute address with http or https. Empty is absent: the cluster keeps its own. Refused.";
-    rule::UPGRADE_IMAGE: "The image of a release is named by its digest.\n\n\
-        A tag may name another image tomorrow, and clusters verify signatures of digests alone: `spec.clusterVersion.image` ends in \
-        `@sha256:` and 64 digits. The image that approves operators may have a tag. Refused.";
-    rule::UPGRADE_SELECTOR: "Selectors of an upgrade have a meaning.\n\n\
-        `In` and `NotIn` have values, `Exists` and `DoesNotExist` have none; keys and values are those of labels. The key `name` means the \
-        name of a cluster that has no such label. Refused.";
-    rule::UPGRADE_SELECTION: "An upgrade says which clusters it is about.\n\n\
-        By `spec.placement`, by `spec.clusterSelector` or by both, whose clusters are taken together; a placement has a name and a \
-        namespace and stands once. Refused.";
-    rule::UPGRADE_NOTHING: "An upgrade upgrades something.\n\n\
-        There is a `spec.clusterVersion`, or `spec.ocpOperators` approves all upgrades or includes some. Refused.";
-    rule::UPGRADE_OPERATORS: "Operators are named as their subscriptions are.\n\n\
-        Name and namespace, both of lower case letters, digits, `-` and `.`: they are compared in a script on the cluster, where a comma \
-        or a blank would mean something else. Refused.";
-    rule::UPGRADE_TIMEOUT: "Times of an upgrade are durations.\n\n\
-        `2h`, `90m` or `1h30m`, longer than nothing, and one that anybody lives to see. Refused.";
-    rule::UPGRADE_CONCURRENCY: "An upgrade lets at least one cluster move.\n\n\
-        `maxConcurrency` is a number from 1, or a percentage such as `25%`, which is rounded up. Refused.";
-    rule::UPGRADE_FAILURES: "Tolerated failures are a number or a percentage.\n\n\
-        `maxFailures` is a number from 0, or a percentage such as `10%`. Refused.";
-    rule::UPGRADE_WINDOW: "The window of an upgrade opens and shuts.\n\n\
-        `cron` has five fields and names a day that some month has, `duration` is longer than nothing, `timeZone` is a name of the time \
-        zone database such as `Europe/Paris`. A window that never opens holds an upgrade indefinitely. Refused.";
-    rule::UPGRADE_ACTION: "An action of an upgrade can be a work.\n\n\
-        Each manifest has an apiVersion, a kind and a name, there is at least one, and all together fit into a ManifestWork, which hubs \
-        refuse beyond 500 KiB. Refused.";
+value_rules! {
+    rule::UPGRADE_VERSION: "`clusterVersion.version` is a version of OpenShift.\n\n\
+         `spec.clusterVersion.version` is a semantic version without a leading `v`, such as `4.12.0` or `4.15.0-rc.1`. \
+         It is optional if `spec.clusterVersion.image` is set. The ClusterVersion on a cluster accepts any text, and \
+         the cluster would then never be upgraded. Refused.";
+    rule::UPGRADE_CHANNEL: "`clusterVersion.channel` is a channel that can contain the version.\n\n\
+         A channel is lower case letters, digits and `-`, then a minor version, such as `stable-4.12`. A channel of a \
+         lower minor version than `spec.clusterVersion.version` does not contain that release, and the cluster would \
+         report it only after the upgrade has started. Refused.";
+    rule::UPGRADE_UPSTREAM: "`clusterVersion.upstream` is an http or https URL.\n\n\
+         `spec.clusterVersion.upstream` is the absolute URL of the update service, such as \
+         `https://updates.example.com/graph`. If it is empty, each cluster keeps its own. A cluster cannot find any \
+         release at another value. Refused.";
+    rule::UPGRADE_IMAGE: "`clusterVersion.image` names a release by its digest.\n\n\
+         A tag may refer to another release later, and clusters verify only the signatures of digests. \
+         `spec.clusterVersion.image` ends in `@sha256:` and 64 hexadecimal digits. The image of `spec.ocpOperators` \
+         that approves the operators may have a tag. Refused.";
+    rule::UPGRADE_SELECTOR: "The label selectors of an upgrade are valid.\n\n\
+         `In` and `NotIn` have `values`; `Exists` and `DoesNotExist` have none. Keys and values are valid label keys \
+         and values. The key `name` matches the name of a cluster that has no label `name`. The controllers cannot \
+         select clusters with an invalid selector. Refused.";
+    rule::UPGRADE_SELECTION: "An upgrade selects clusters with `placement` or `clusterSelector`.\n\n\
+         Set `spec.placement`, `spec.clusterSelector`, or both; with both, the upgrade covers the clusters of either. \
+         Each entry of `spec.placement` has a `name` and a `namespace`, and is listed once. Without a selection there \
+         is no cluster to upgrade. Refused.";
+    rule::UPGRADE_NOTHING: "An upgrade has a `clusterVersion` or selects operators.\n\n\
+         Set `spec.clusterVersion`, or set `approveAllUpgrades` or `include` in `spec.ocpOperators`. Otherwise the \
+         upgrade would change nothing on its clusters. Refused.";
+    rule::UPGRADE_OPERATORS: "The operators of an upgrade are valid names of subscriptions.\n\n\
+         `name` and `namespace` of an operator are those of its Subscription: lower case letters, digits, `-` and `.`. \
+         A script on the cluster compares them, and would misread a comma or a space. Refused.";
+    rule::UPGRADE_TIMEOUT: "The timeouts of an upgrade are valid durations.\n\n\
+         `clusterUpgradeTimeout`, `operatorsUpgradeTimeout` and the `timeout` of an action are durations longer than \
+         zero, such as `2h`, `90m` or `1h30m`. With another value, the controllers could not detect a cluster on which \
+         the upgrade has failed. Refused.";
+    rule::UPGRADE_CONCURRENCY: "`upgradeStrategy.maxConcurrency` allows at least one cluster.\n\n\
+         `maxConcurrency` is a whole number of 1 or more, or a percentage such as `25%`, which is rounded up. With zero, no \
+         cluster would be upgraded. Refused.";
+    rule::UPGRADE_FAILURES: "`upgradeStrategy.maxFailures` is a number of clusters or a percentage.\n\n\
+         `maxFailures` is a whole number of 0 or more, or a percentage such as `10%`. The controllers stop an upgrade when \
+         more clusters have failed. Any other value is refused.";
+    rule::UPGRADE_WINDOW: "`upgradeStrategy.window` is a valid time window.\n\n\
+         `cron` has five fields and matches at least one date, `duration` is longer than zero, and `timeZone` is a name from the time zone database such as `Europe/Paris`. If the window never opens, no cluster starts, and the \
+         upgrade would be blocked until it is changed. Refused.";
+    rule::UPGRADE_ACTION: "An action of an upgrade has manifests that fit into one ManifestWork.\n\n\
+         `preUpgradeAction` and `postUpgradeAction` become a ManifestWork on each cluster. An action has at least one \
+         manifest, and each manifest has `apiVersion`, `kind` and `metadata.name`. All manifests together must be below \
+         the limit of a ManifestWork, because the hub rejects one of more than 500 KiB. Refused.";
 }
 
 const ACCESS: &str = "upgrade/placement-access";
 
 rules! { pub(crate) ON_PLACEMENT_ACCESS of Upgrade {
     refuses ACCESS, CreateAndUpdate, access, reading &[("annotations", PLACEMENT_ACCESS)] =>
-        "The author of an upgrade may use its placements.\n\n\
-         An upgrade runs manifests of its author on every cluster that its placements select. Who names a placement of another \
-         namespace has to be allowed the verb `get` on it. The hub is asked (SubjectAccessReview); where it does not answer in time \
-         the upgrade is refused. An update asks again when it changes the spec, or the annotation `tidegate.io/placement-access`, in \
-         which the webhook records what it has found; no cluster starts without a valid record. At most ten such placements. A folder \
-         of files and an audit have no author to ask about: there it is reported as unknown.";
+        "The author of an upgrade can read the placements of other namespaces that it names.\n\n\
+         An upgrade runs the author's manifests on every cluster that its placements select. The user who names a \
+         placement of another namespace therefore needs the verb `get` on it. The webhook checks this with a \
+         SubjectAccessReview, also in an update that changes the spec or the annotation `tidegate.io/placement-access`, \
+         in which it records the result; no cluster starts without a valid record. Refused without the permission, \
+         without an answer in time, and with more than ten such placements. In files and in the audit there is no user \
+         to check, so the result is unknown.";
 } }
 
 fn access(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
@@ -83,15 +97,15 @@ fn access(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         let (detail, hint) = match subject.facts.rights.word_about(&question) {
             Some(true) => continue,
             Some(false) => (
-                format!("you may not use placement {}", quoted(&place)),
+                format!("you are not allowed to read placement {}", quoted(&place)),
                 format!(
-                    "ask for the verb \"get\" on placements in namespace {}",
+                    "request the verb \"get\" on placements in namespace {}",
                     quoted(&question.namespace)
                 ),
             ),
             None => (
                 format!(
-                    "the hub has not said whether you may use placement {}",
+                    "the hub did not report in time whether you are allowed to read placement {}",
                     quoted(&place)
                 ),
                 "try again".to_owned(),

@@ -48,7 +48,7 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
         "Operators are included or excluded, not both.\n\n\
          What is in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
     warns UNDER_WAY, Delete, under_way =>
-        "An upgrade is deleted when none of its clusters is being upgraded.\n\n\
+        "An upgrade is deleted only when none of its clusters is being upgraded.\n\n\
          Its ManifestWorks are deleted with it, and its clusters are no longer monitored. An upgrade that a cluster has \
          started continues, because OpenShift cannot go back. Warns with the number of clusters. To start no further \
          clusters, set `spec.suspend`.";

@@ -1,8 +1,8 @@
 //! Rules about versions of add-ons. Page: `tests/rules/version.md`.
 //!
-//! Decides which versions are refused and which are doubted. A version of an add-on whose templates carry none is never
-//! asked about: then it means something to another program. What a placement gave is only doubted on the add-on of a
-//! cluster, because the placement has been told already and a refusal would keep the add-on away altogether.
+//! If no template of an add-on has a version, its versions are not checked, because another program uses them. A version that a
+//! placement gave to a ManagedClusterAddOn only warns: the finding is reported on the ClusterManagementAddOn, and a refusal would
+//! prevent the installation of the add-on.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -18,25 +18,24 @@ use store::{AddonFacts, Facts, Kind};
 
 const FORMAT: &str = "version/format";
 const UNSUPPORTED: &str = "version/unsupported";
-/// Most versions that a message lists.
+/// The maximum number of versions that a message lists.
 const MOST_LISTED: usize = 8;
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses FORMAT, CreateAndUpdate, format_in_templates =>
-        "A desired version is a semantic version.\n\n\
-         `v1.2.3`, `1.2.3`, and what leaves the last numbers out: `v1`. Versions are compared, so that an upgrade \
-         can be told from a rollback; a text such as `latest` has no place among them. Holds for \
-         `desiredVersion` of a ManagedClusterAddOn, of the creation templates of placements and of an \
-         AddOnHubConfig. Refused.";
+        "`desiredVersion` is a semantic version.\n\n\
+         `v1.2.3`, `1.2.3`, and shorter forms such as `v1`. The controllers compare versions, for example to distinguish an \
+         upgrade from a rollback, and a text such as `latest` cannot be compared. Applies to `desiredVersion` of a \
+         ManagedClusterAddOn, of the templates in placements, and of an AddOnHubConfig. Refused.";
     refuses UNSUPPORTED, CreateAndUpdate, unsupported_in_templates =>
-        "A desired version is one that the add-on has.\n\n\
-         The versions of an add-on are the labels `addon.open-cluster-management.io/version` of the AddOnTemplates \
-         made for it; `status.supportedVersions` lists them. On a ManagedClusterAddOn any other version is refused, \
-         with the versions that exist; one that its placement gave only warns. A reference to an AddOnHubConfig that \
-         asks for any other version is refused likewise, in a ManagedClusterAddOn and wherever a \
-         ClusterManagementAddOn has references: make the AddOnTemplate of the version first. A `desiredVersion` in the \
-         templates of a ClusterManagementAddOn, and in an AddOnHubConfig itself, warns, because the AddOnTemplate may \
-         come with the same apply. While no template of the add-on has a version, nothing is said.";
+        "`desiredVersion` is a version that the add-on has.\n\n\
+         The versions of an add-on are the labels `addon.open-cluster-management.io/version` of its AddOnTemplates, and \
+         are listed in `status.supportedVersions`. Without an AddOnTemplate of the version nothing can be deployed. \
+         Refused on a ManagedClusterAddOn, and for a reference to an AddOnHubConfig that requires such a version, with \
+         the versions that exist. It only warns in the templates of a ClusterManagementAddOn, in an AddOnHubConfig \
+         itself (the AddOnTemplate may come with the same `kubectl apply`), and for a version that a placement gave to \
+         the ManagedClusterAddOn. Create the AddOnTemplate of the version first. If no template of the add-on has a \
+         version, this is not checked.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -58,12 +57,13 @@ fn own_format(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let mut found = Findings::new();
     check_format(body.desired_version, spec_path, &mut found);
     for violation in found.into_parts().0 {
-        tell(violation, body, findings);
+        report(violation, body, findings);
     }
 }
 
-/// What a placement gave warns: the placement was told, and a refusal would keep the add-on away altogether.
-fn tell(violation: Violation, body: &ClusterAddonBody<'_>, findings: &mut Findings) {
+/// A version that a placement gave only warns: it is reported on the ClusterManagementAddOn, and a refusal would prevent the
+/// installation of the add-on.
+fn report(violation: Violation, body: &ClusterAddonBody<'_>, findings: &mut Findings) {
     if body.given_version == body.desired_version {
         findings.warn(violation);
     } else {
@@ -96,7 +96,7 @@ fn own_unsupported(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings)
         return;
     };
     if let Some(fault) = versions.unsupported(body.desired_version) {
-        tell(fault.at(spec_path(), UNSUPPORTED), body, findings);
+        report(fault.at(spec_path(), UNSUPPORTED), body, findings);
     }
     for reference in version_reference::of_cluster_addon(subject) {
         let Some(fault) = versions.misses(&reference) else {
@@ -129,7 +129,7 @@ fn unsupported_in_templates(subject: &Subject<'_, Addon>, findings: &mut Finding
     }
 }
 
-/// A configuration object does not say whose it is: the add-ons do that point to it.
+/// A configuration does not contain its add-on, so it is checked for each add-on that refers to it.
 fn hub_unsupported(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
     let facts = subject.facts;
     for (name, addon) in facts.addons.iter() {
@@ -161,7 +161,7 @@ fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
     Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
 }
 
-/// The versions of an add-on, from the lowest up.
+/// The versions of an add-on, in ascending order.
 struct Versions<'f> {
     addon: &'f str,
     known: Vec<(AddonVersion, &'f Arc<str>)>,
@@ -185,20 +185,20 @@ impl<'f> Versions<'f> {
         })
     }
 
-    /// Returns what is wrong with a reference that stands for a version.
+    /// Returns what is wrong with the version of a reference.
     fn misses(&self, reference: &VersionReference) -> Option<Fault> {
         if AddonVersion::parse(&reference.version).is_err() {
             return Some(reference.unreadable());
         }
         let wrong = self.unsupported(Some(&reference.version))?;
-        let cure = format!(
-            "name an AddOnHubConfig of a version that is supported, or make the AddOnTemplate of {} first",
+        let hint = format!(
+            "name an AddOnHubConfig of a supported version, or create the AddOnTemplate of {} first",
             quoted(&reference.version)
         );
-        Some(reference.fault(&wrong).hint(cure))
+        Some(reference.fault(&wrong).hint(hint))
     }
 
-    /// Returns what is wrong with a version that can be read; what cannot is told by its format.
+    /// Returns what is wrong with a version that can be parsed; the rule about the format reports all others.
     fn unsupported(&self, text: Option<&str>) -> Option<Fault> {
         let text = text?;
         let asked = AddonVersion::parse(text).ok()?;
@@ -207,7 +207,7 @@ impl<'f> Versions<'f> {
         }
         let known = &self.known;
         let near = self.effort.hint(|| near(&asked, known));
-        // The highest ones are those that people ask for.
+        // Users mostly need the highest ones.
         let lower = known.len().saturating_sub(MOST_LISTED);
         let names = known.iter().skip(lower).map(|(_, text)| &***text);
         let mut detail = format!("add-on {} supports: {}", quoted(self.addon), listed(names));
@@ -219,7 +219,8 @@ impl<'f> Versions<'f> {
     }
 }
 
-/// A long text is probably misspelt; a short one, where every version looks alike, is probably the neighbour's.
+/// Returns the closest version: for a long text the one with the most similar spelling, for a short one, where all versions are
+/// similar, the next lower version.
 fn near<'a>(asked: &AddonVersion, known: &[(AddonVersion, &'a Arc<str>)]) -> Option<&'a str> {
     let text = asked.as_str();
     let spelt = (text.chars().count() > 4)

@@ -1,8 +1,8 @@
-//! The rule about versions beside a template. Page: `tests/rules/version.md`.
+//! The rule about versions that are set together with a template. Page: `tests/rules/version.md`.
 //!
-//! Decides which versions have no effect, by the layers that the planner uses: default, placement, cluster, a whole type at a
-//! time, and a template before every version. A layer that takes over from one below it is no mistake: only who asks beside or
-//! beneath a template is told.
+//! Reports versions that have no effect, with the levels of the planner: default, placement, cluster, each for a whole type of
+//! configuration, and a template before every version. A level that overrides a lower one is no mistake, so this reports only
+//! versions at the level of a template or below it.
 
 use std::sync::Arc;
 
@@ -20,11 +20,12 @@ const NO_EFFECT: &str = "version/no-effect";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns NO_EFFECT, CreateAndUpdate, no_effect_in_addon =>
-        "A version is not asked for beside a template.\n\n\
-         A reference to an AddOnTemplate wins over every version, whether a ManagedClusterAddOn, one of its placements or \
-         its ClusterManagementAddOn names it, there in `spec.configuration` or as the default of a supported type: it is the \
-         template that is deployed, whatever `desiredVersion` or an AddOnHubConfig says. Warns where the two differ: remove \
-         one of them. Nothing is said of a version that a template of a narrower layer replaces for some clusters.";
+        "A version is not set together with a template.\n\n\
+         A reference to an AddOnTemplate takes precedence over every version, whether it is in a ManagedClusterAddOn, \
+         in a placement, or in the ClusterManagementAddOn (`spec.configuration` or the default of a supported type). \
+         The controllers deploy that template and ignore `desiredVersion` and the AddOnHubConfig. Warns if the two \
+         differ. Remove one of them. A version that the template of a more specific level replaces on some clusters \
+         does not warn.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -47,17 +48,17 @@ fn no_effect(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     }
 }
 
-/// A template that is named, so that no version chooses another.
+/// A template that is referred to, so that the version has no effect.
 #[derive(Clone)]
 struct Named {
-    /// Where it is named.
+    /// Where the reference is.
     place: String,
     name: String,
     version: Option<Arc<str>>,
 }
 
 impl Named {
-    /// Tells whether the template stands for this version: then nothing is lost.
+    /// Returns whether the template has this version. Then the version is not ignored.
     fn is_of(&self, asked: &str) -> bool {
         let own = self.version.as_deref().map(AddonVersion::parse);
         matches!((own, AddonVersion::parse(asked)), (Some(Ok(own)), Ok(asked)) if own == asked)
@@ -65,22 +66,22 @@ impl Named {
 
     fn wins_over(&self, value: &str) -> Fault {
         let detail = format!(
-            "{} names the template {}, which is deployed instead",
+            "{} names template {}, which is deployed instead",
             self.place,
             quoted(&self.name)
         );
         let fault = Fault::of_text(Class::Forbidden, value, detail);
-        fault.hint("to choose by version, name no template")
+        fault.hint("to select by version, remove the reference to the template")
     }
 }
 
-/// What a layer says of templates.
+/// The reference to a template at one level.
 enum Choice {
-    /// Nothing: what it inherits counts.
+    /// None: the inherited reference applies.
     Inherited,
-    /// The reserved name: nothing is inherited either.
+    /// The reserved name, which also turns off the inherited reference.
     Nothing,
-    /// This one; of several the first.
+    /// This template; of several the first.
     Template(Named),
 }
 
@@ -122,8 +123,8 @@ fn is_of(reference: &ConfigReference, kind: Kind) -> bool {
     Kind::of_config(reference.config().group(), reference.config().resource()) == Some(kind)
 }
 
-/// Returns the template that a cluster's add-on is deployed from because it is named: by the cluster itself, by the last
-/// placement that has the cluster, or by the add-on.
+/// Returns the template that the ManagedClusterAddOn, the last placement that selects the cluster, or the ClusterManagementAddOn refers
+/// to.
 fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
     let (facts, effort) = (subject.facts, subject.effort);
     let own = Choice::in_list(facts, subject.body.configs.each(effort));
@@ -131,7 +132,7 @@ fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
         return own.over(None);
     };
     let of = Kind::Template.address();
-    // What the add-on protects no cluster can choose.
+    // A cluster cannot set configurations of a protected type.
     let own = if addon.protects(of.group, of.resource) {
         Choice::Inherited
     } else {
@@ -175,7 +176,7 @@ fn no_effect_in_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-/// The default of a supported type counts where `spec.configuration` has none of the type.
+/// The default of a supported type applies only if `spec.configuration` has no configuration of the type.
 fn warn_defaults(subject: &Subject<'_, Addon>, template: &Named, findings: &mut Findings) {
     let list = &subject.body.configured;
     warn(subject, list.each(subject.effort), template, findings);
@@ -185,7 +186,7 @@ fn warn_defaults(subject: &Subject<'_, Addon>, template: &Named, findings: &mut 
     }
 }
 
-/// Tells of the AddOnHubConfigs of a list that ask for another version.
+/// Warns about the AddOnHubConfigs of a list that require another version.
 fn warn<'l, 'a: 'l>(
     subject: &Subject<'_, Addon>,
     list: impl Iterator<Item = &'l ReferenceAt<'a>>,

@@ -1,7 +1,6 @@
 //! Rules about changes of versions. Page: `tests/rules/version-order.md`.
 //!
-//! Decides which changes are doubted: back, and past versions in between. Never refuses by itself: a rollback is how
-//! people get out of trouble.
+//! Warns about downgrades and about skipped versions. Does not refuse by default, because a rollback is how users fix an incident.
 
 use std::collections::BTreeMap;
 
@@ -19,15 +18,16 @@ const SKIP: &str = "version/skip";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns DOWNGRADE, Update, downgrade_in_templates =>
-        "A version does not go back.\n\n\
-         An older agent may not read what the newer one has written. Warns when `desiredVersion` becomes lower than the \
-         stored one, on a ManagedClusterAddOn, in the templates of placements and in an AddOnHubConfig, and when a \
-         reference to an AddOnHubConfig or AddOnTemplate names one of a lower version than before. Set the rule to \
-         Deny where rollbacks need a review.";
+        "An edit does not lower the version.\n\n\
+         An older agent may not be able to read the data that the newer one has written. Warns when `desiredVersion` \
+         becomes lower than the stored one (in a ManagedClusterAddOn, in the templates of placements, or in an \
+         AddOnHubConfig), and when a reference to an AddOnHubConfig or AddOnTemplate changes to one of a lower version. \
+         Set the action of this rule to Deny if rollbacks need a review.";
     warns SKIP, Update, skip_in_templates =>
-        "An upgrade does not pass over versions.\n\n\
-         Agents are mostly tested from one minor version to the next. Warns when the add-on has versions of another \
-         minor between the stored one and the new one, and names them.";
+        "An upgrade does not skip a minor version.\n\n\
+         Agents are usually tested from one minor version to the next. Warns when the add-on has versions of another \
+         minor version between the stored one and the new one, and lists them. Upgrade to one of the listed versions \
+         first.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -46,7 +46,7 @@ pub(super) struct Change {
 }
 
 impl Change {
-    /// Reads a change; what cannot be read is told by its format.
+    /// Parses a change; `None` if one of the versions cannot be parsed, which the rule about the format reports.
     pub(super) fn of(from: Option<&str>, to: Option<&str>) -> Option<Self> {
         let read = |text: Option<&str>| AddonVersion::parse(text?).ok();
         Some(Self {
@@ -57,12 +57,12 @@ impl Change {
 
     fn downgrade(&self) -> Option<Fault> {
         (self.to < self.from).then(|| {
-            let detail = format!("goes back from {}", quoted(self.from.as_str()));
+            let detail = format!("is lower than the stored version {}", quoted(self.from.as_str()));
             Fault::of_text(Class::Invalid, self.to.as_str(), detail)
         })
     }
 
-    /// Returns what is passed over: versions of a minor that is neither the old nor the new one.
+    /// Returns the skipped versions: those of a minor version that is neither the old nor the new one.
     fn skip(&self, facts: &Facts, addon: &str, effort: &StepBudget<'_>) -> Option<Fault> {
         let supported = facts.versions(addon)?.supported.iter();
         let known = supported.take_while(|_| effort.spend(1));
@@ -78,7 +78,7 @@ impl Change {
         let between: Vec<&str> = between.map(|text| &**text).collect();
         (!between.is_empty()).then(|| {
             let detail = format!(
-                "passes over {} on the way from {}",
+                "skips {} in the upgrade from {}",
                 listed(between.iter().copied()),
                 quoted(self.from.as_str())
             );
@@ -128,7 +128,7 @@ fn hub_downgrade(subject: &Subject<'_, HubConfig>, findings: &mut Findings) {
     }
 }
 
-/// Returns the stored placements by their places; of several of one place the first counts.
+/// Returns the stored placements by namespace and name; of several with the same name the first one.
 pub(super) fn before<'s, 'a>(
     subject: &'s Subject<'a, Addon>,
 ) -> BTreeMap<(&'a str, &'a str), &'s PlacementAt<'a>> {

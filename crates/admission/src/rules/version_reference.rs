@@ -1,8 +1,8 @@
-//! Versions that are given by naming a configuration. Page: `tests/rules/version-reference.md`.
+//! Versions that a reference selects. Page: `tests/rules/version-reference.md`.
 //!
-//! Decides which version a reference to an AddOnHubConfig or an AddOnTemplate stands for, and judges it like one that is written
-//! out: the name is how people upgrade and go back. An object that is not known stands for nothing; that it is missing is told
-//! elsewhere.
+//! A reference to an AddOnHubConfig or an AddOnTemplate selects the version of that object, and users upgrade and roll back by
+//! changing the reference. The version is checked like a `desiredVersion`. An object that does not exist has no version; another rule
+//! reports that it does not exist.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use kubernetes::field::{Class, Fault, Path, quoted};
 use model::ConfigReference;
 use store::{ConfigPresence, Facts, Kind};
 
-/// A version, and the reference that stands for it.
+/// A version, and the reference that selects it.
 pub(super) struct VersionReference {
     pub(super) kind: Kind,
     pub(super) path: Path,
@@ -25,18 +25,18 @@ pub(super) struct VersionReference {
 impl VersionReference {
     /// Returns what is wrong with the reference, from what is wrong with its version.
     pub(super) fn fault(&self, wrong: &Fault) -> Fault {
-        let detail = format!("asks for version {}: {}", quoted(&self.version), wrong.detail());
+        let detail = format!("selects version {}: {}", quoted(&self.version), wrong.detail());
         Fault::of_text(wrong.class(), &self.name, detail)
     }
 
-    /// Returns what is wrong with a version that cannot be read: an object may have been stored with one before the gate ran.
+    /// Returns what is wrong with a version that cannot be parsed. An object may have been stored before the webhook was installed.
     pub(super) fn unreadable(&self) -> Fault {
-        let detail = format!("asks for {}, which is no version", quoted(&self.version));
+        let detail = format!("selects {}, which is not a version", quoted(&self.version));
         Fault::of_text(Class::Invalid, &self.name, detail)
     }
 }
 
-/// Returns the version that a reference stands for, if the object is known and has one.
+/// Returns the version that a reference selects, if the object is known and has one.
 pub(super) fn of_reference(
     facts: &Facts,
     at: &ReferenceAt<'_>,
@@ -51,7 +51,7 @@ pub(super) fn of_reference(
     })
 }
 
-/// Returns the version that an object stands for, if it is known and has one.
+/// Returns the version of an object, if it is known and has one.
 pub(super) fn version_of(facts: &Facts, reference: &ConfigReference) -> Option<Arc<str>> {
     match facts.config(reference) {
         ConfigPresence::Exists(found) => found.version,
@@ -59,7 +59,7 @@ pub(super) fn version_of(facts: &Facts, reference: &ConfigReference) -> Option<A
     }
 }
 
-/// Returns what an add-on's references to AddOnHubConfigs stand for, wherever they are.
+/// Returns the versions that the references of an add-on to AddOnHubConfigs select, in all of its lists.
 pub(super) fn of_addon<'s>(subject: &'s Subject<'_, Addon>) -> impl Iterator<Item = VersionReference> + 's {
     let lists = lists_of(&subject.body, subject.effort).flat_map(|list| list.each(subject.effort));
     readable(lists.chain(every_default(subject)))
@@ -67,7 +67,7 @@ pub(super) fn of_addon<'s>(subject: &'s Subject<'_, Addon>) -> impl Iterator<Ite
         .filter(|one| one.kind == Kind::HubConfig)
 }
 
-/// Returns what the references of an add-on on a cluster to AddOnHubConfigs stand for.
+/// Returns the versions that the references of a ManagedClusterAddOn to AddOnHubConfigs select.
 pub(super) fn of_cluster_addon<'s>(
     subject: &'s Subject<'_, ClusterAddon>,
 ) -> impl Iterator<Item = VersionReference> + 's {
@@ -76,7 +76,7 @@ pub(super) fn of_cluster_addon<'s>(
         .filter(|one| one.kind == Kind::HubConfig)
 }
 
-/// Tells whether a placement of the add-on gives this reference: then the placement has been told already.
+/// Returns whether a placement of the add-on gives this reference: then it is reported on the ClusterManagementAddOn.
 pub(super) fn is_given(subject: &Subject<'_, ClusterAddon>, name: &str) -> bool {
     let placements = subject.facts.addon(subject.name).into_iter();
     placements
@@ -89,8 +89,7 @@ pub(super) fn is_given(subject: &Subject<'_, ClusterAddon>, name: &str) -> bool 
         })
 }
 
-/// Returns the version that a list of references stands for: a template wins over an AddOnHubConfig, as it does when it is
-/// deployed.
+/// Returns the version that a list of references selects: a template takes precedence over an AddOnHubConfig, as in the planner.
 fn chosen<'l, 'a: 'l>(
     facts: &Facts,
     list: impl Iterator<Item = &'l ReferenceAt<'a>>,
@@ -108,7 +107,7 @@ fn chosen<'l, 'a: 'l>(
     version
 }
 
-/// Tells of every version of a cluster's add-on that changes because a reference names another object.
+/// Calls `check` for every version of a ManagedClusterAddOn that changes because a reference names another object.
 pub(super) fn own_changes(
     subject: &Subject<'_, ClusterAddon>,
     mut check: impl FnMut(&Change, &VersionReference),
@@ -118,7 +117,7 @@ pub(super) fn own_changes(
     between(was, list(&subject.body), &mut check);
 }
 
-/// Tells of every version of an add-on that changes because a reference names another object.
+/// Calls `check` for every version of an add-on that changes because a reference names another object.
 pub(super) fn changes(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Change, &VersionReference)) {
     let (facts, effort) = (subject.facts, subject.effort);
     if let Some(old) = &subject.old {
@@ -157,7 +156,7 @@ fn between(
     let (Some(was), Some(now)) = (was, now) else {
         return;
     };
-    // A name that stays is no change of the reference: an edit of the object behind it is judged there.
+    // If the name is the same, the reference has not changed. An edit of the object itself is checked there.
     if (was.kind, &was.name) == (now.kind, &now.name) {
         return;
     }

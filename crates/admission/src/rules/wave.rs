@@ -1,8 +1,7 @@
-//! How many of those that an edit reaches go in the same moment.
+//! How many of the clusters that an edit affects are updated at once.
 //!
-//! Uses what the planner uses: pauses, approvals, the strategies of placements and of `spec.configuration`, and
-//! decision groups as they are. Of waves that follow each other the first counts: what limits the others comes before them. Never
-//! decides how many are too many.
+//! Uses the same data as the planner: pauses, approvals, the strategies of placements and of `spec.configuration`, and the current
+//! decision groups. Of waves that follow each other only the first one counts, because the others wait for it.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +12,7 @@ use store::{AddonPlacement, Name, PlacementFacts};
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
 
 impl<'a> Reach<'a> {
-    /// Returns how many of the movers go in the same moment.
+    /// Returns how many of the movers are updated at once.
     pub(super) fn at_once(&self, movers: &[Mover<'a>]) -> usize {
         let (mut placed, mut rolled) = (ByHome::new(), ByHome::new());
         let mut alone = 0_usize;
@@ -43,7 +42,7 @@ impl<'a> Reach<'a> {
         alone.saturating_add(both)
     }
 
-    /// Clusters of no placement wait while everything does.
+    /// Clusters without a placement are paused only with `*`.
     fn is_paused(&self, home: Home) -> bool {
         let paused = &self.says.paused;
         match self.placement(home) {
@@ -52,21 +51,21 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Whether a rolling update lets a cluster move at all.
+    /// Returns whether a rolling update can update a cluster.
     fn reaches(&self, update: &RollingUpdate, cluster: &Name) -> bool {
         let is_paused = self.says.paused.placement(&update.namespace, &update.name);
         let found = known(self.facts, (&update.namespace, &update.name));
         !is_paused && found.is_some_and(|found| found.clusters.contains(cluster))
     }
 
-    /// How many clusters a rolling update lets move at once: a share is one of those that have the add-on.
+    /// Returns how many clusters a rolling update updates at once. A percentage is of the clusters that have the add-on.
     fn slots(&self, update: &RollingUpdate) -> usize {
         let has_a_slot = |cluster: &Name| self.facts.selects(&update.namespace, &update.name, cluster);
         let reached = self.clusters().filter(|(cluster, _, _)| has_a_slot(cluster));
         update.at_once.of(reached.count()).max(1)
     }
 
-    /// Returns how many clusters go first, and together, over one placement.
+    /// Returns how many clusters of a placement are in the first wave.
     fn wave(&self, home: Home, movers: &[&Name]) -> usize {
         let placement = self.placement(home);
         let Some(placement) = placement else {
@@ -89,7 +88,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// Returns which clusters of a placement wait for an approval: what an edit brings has none yet.
+    /// Returns which clusters of a placement wait for an approval: an edit is not approved yet.
     fn unapproved<'p>(
         &'p self,
         placement: &'p AddonPlacement,
@@ -110,7 +109,7 @@ impl<'a> Reach<'a> {
         }
     }
 
-    /// The position of each cluster's decision group; the first one counts.
+    /// Returns the index of the first decision group of each cluster.
     fn groups(&self, found: &'a PlacementFacts) -> BTreeMap<&'a Name, usize> {
         let mut groups = BTreeMap::new();
         let each = found.groups.iter().enumerate();
@@ -121,7 +120,8 @@ impl<'a> Reach<'a> {
         groups
     }
 
-    /// A share is one of all that a placement configures outside of its mandatory groups, whether they move or not.
+    /// Returns how many clusters of a placement are not in a mandatory group, whether they are updated or not. A percentage is of
+    /// these.
     fn all_of_the_rest(&self, home: Home, turns: &Turns<'_>) -> usize {
         let here = self.clusters().filter(|(_, at, _)| *at == home);
         here.filter(|(cluster, _, _)| !turns.is_mandatory(cluster))
@@ -129,11 +129,11 @@ impl<'a> Reach<'a> {
     }
 }
 
-/// The movers of a placement by the groups that they go in.
+/// The movers of a placement by decision group.
 struct Turns<'g> {
     groups: &'g BTreeMap<&'g Name, usize>,
     mandatory: Vec<bool>,
-    /// How many of each group may go.
+    /// How many clusters of each group can be updated.
     count: BTreeMap<usize, usize>,
 }
 
@@ -162,13 +162,13 @@ impl<'g> Turns<'g> {
         group.copied().unwrap_or_default()
     }
 
-    /// Adds a mover; one that may not go yet still keeps the groups behind its own waiting.
+    /// Adds a mover. One that cannot be updated yet still makes the later groups wait.
     fn add(&mut self, cluster: &Name, may_go: bool) {
         let count = self.count.entry(self.group(cluster)).or_default();
         *count = count.saturating_add(usize::from(may_go));
     }
 
-    /// Returns how many go first: those of the first mandatory group that moves, else the first of the rest.
+    /// Returns the size of the first wave: the first mandatory group with movers, or else the first of the rest.
     fn first(&self, rest: Rest, all_of_the_rest: impl FnOnce() -> usize) -> usize {
         let is_mandatory = |group: usize| self.mandatory.get(group).copied().unwrap_or_default();
         let mut mandatory = self.count.iter().filter(|(group, _)| is_mandatory(**group));
@@ -195,7 +195,7 @@ mod tests {
 
     const GROUP: &str = "addon.open-cluster-management.io";
 
-    /// Ten clusters, of which a placement has all in three decision groups, of two, three and five.
+    /// Ten clusters, and a placement that selects all of them in three decision groups of two, three and five.
     fn hub(per_group: &Value) -> Facts {
         let mut store = Store::new(Settings::default());
         let decision_strategy = json!({"groupStrategy": {"clustersPerDecisionGroup": per_group}});
@@ -295,7 +295,7 @@ mod tests {
 
     const SETTINGS: &str = "addondeploymentconfigs";
 
-    /// Strategies, and how many of ten clusters go together by each.
+    /// Strategies, and how many of ten clusters each one updates at once.
     fn strategies() -> Vec<(Value, usize)> {
         let progressive = |block: Value| json!({"type": "Progressive", "progressive": block});
         let per_group = |block: Value| json!({"type": "ProgressivePerGroup", "progressivePerGroup": block});
@@ -326,16 +326,16 @@ mod tests {
                 ),
                 1,
             ),
-            // A share of those that are in no mandatory group; one that nothing moves in is no canary.
+            // A percentage of the clusters in no mandatory group; a group without movers is no canary.
             (per_group(json!({})), 2),
             (per_group(json!({"mandatoryDecisionGroups": last})), 5),
-            // What has no meaning moves no cluster.
+            // An invalid strategy updates no cluster.
             (progressive(json!({"maxConcurrency": "130%"})), 0),
         ]
     }
 
     #[test]
-    fn a_wave_is_what_strategy_pause_and_type_let_move_together() {
+    fn strategy_pause_and_type_determine_the_first_wave() {
         let strategies = strategies();
         let pauses = [
             (None, true),
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_that_wait_for_an_approval_do_not_go_at_once() {
+    fn clusters_that_wait_for_an_approval_are_not_in_the_first_wave() {
         let facts = hub(&Value::Null);
         let canary = json!({"type": "ProgressivePerGroup"});
         for (strategy, before, expected) in [
@@ -376,7 +376,7 @@ mod tests {
             (json!({"type": "All"}), "default/all=canary", 8),
             (json!({"type": "All"}), "default/all=2", 5),
             (json!({"type": "All"}), "default/other=*", 10),
-            // The groups behind it wait as well.
+            // The later groups wait as well.
             (canary.clone(), "default/all=canary", 0),
             (canary, "default/all=west", 2),
         ] {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_canary_group_without_clusters_that_move_limits_nothing() {
+    fn a_canary_group_without_movers_limits_nothing() {
         let facts = hub(&Value::Null);
         let canary = json!([{"groupName": "canary"}]);
         let strategy = json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": canary, "maxConcurrency": "50%"}});
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_go_by_their_own_strategy_and_by_that_of_the_placement() {
+    fn defaults_follow_their_own_strategy_and_that_of_the_placement() {
         let rolling = |name: &str, at_once: Value| {
             let update = json!({"name": name, "namespace": "default", "maxConcurrentlyUpdating": at_once});
             json!({"type": "RollingUpdateWithPlacement", "rollingUpdateWithPlacement": update})
@@ -433,7 +433,7 @@ mod tests {
             (rolling("four", json!("100%")), Value::Null, Some("*"), 0),
             (rolling("ghost", json!(7)), Value::Null, None, 0),
             (rolling("all", json!(0)), Value::Null, None, 0),
-            (json!({"type": "Unheard"}), Value::Null, None, 0),
+            (json!({"type": "Unknown"}), Value::Null, None, 0),
         ];
         let facts = hub(&Value::Null);
         for (defaults, strategy, paused, expected) in rows {
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_of_no_placement_wait_only_while_everything_does() {
+    fn clusters_without_a_placement_are_paused_only_with_everything() {
         let facts = hub(&Value::Null);
         for (paused, expected) in [(None, 10), (Some("default/all"), 10), (Some("*"), 0)] {
             let [was, is] = ["a", "b"].map(|name| {
@@ -469,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn a_template_of_another_add_on_keeps_everybody_where_they_are() {
+    fn a_template_of_another_add_on_updates_no_cluster() {
         let facts = hub(&Value::Null);
         let [was, is] = ["t", "foreign"].map(|name| {
             says(
@@ -478,11 +478,15 @@ mod tests {
             )
         });
         assert_eq!(moved(&facts, &was, &is), 0);
-        assert_eq!(moved(&facts, &is, &was), 10, "and what fixes it moves them");
+        assert_eq!(
+            moved(&facts, &is, &was),
+            10,
+            "the edit that fixes it updates them"
+        );
     }
 
     #[test]
-    fn a_type_that_becomes_supported_reaches_who_names_it() {
+    fn a_type_that_becomes_supported_updates_the_clusters_that_name_it() {
         let facts = hub(&Value::Null);
         let spec = placed(&Value::Null, &[("things", "any")]);
         let mut fixed = spec.clone();

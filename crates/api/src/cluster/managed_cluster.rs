@@ -13,7 +13,7 @@ use crate::lenient::{absent_is_default, null_is_default};
 use crate::schemas::{self, DNS_LABEL, QUALIFIED_NAME};
 use crate::{Condition, IntOrString};
 
-/// How the hub treats the cluster.
+/// Settings of the cluster on the hub.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "cluster.open-cluster-management.io",
@@ -50,7 +50,7 @@ use crate::{Condition, IntOrString};
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
 pub struct ManagedClusterSpec {
-    /// Whether the hub lets the cluster's agents in.
+    /// Whether the hub accepts the cluster's agents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hub_accepts_client: Option<bool>,
 
@@ -119,11 +119,11 @@ pub struct ManagedClusterStatus {
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
-    /// Everything that the cluster's nodes have.
+    /// Total resources of the cluster's nodes.
     #[schemars(schema_with = "schemas::quantities")]
     pub capacity: BTreeMap<String, IntOrString>,
 
-    /// What of it is left for workloads.
+    /// Resources that are available to workloads.
     #[schemars(schema_with = "schemas::quantities")]
     pub allocatable: BTreeMap<String, IntOrString>,
 
@@ -168,7 +168,7 @@ pub struct ClusterClaim {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["clusterSet", "name"]))]
 pub struct ManagedNamespaceStatus {
-    /// Name of the cluster set that asks for the namespace.
+    /// Name of the cluster set that requests the namespace.
     pub cluster_set: String,
 
     /// Name of the namespace.

@@ -226,7 +226,7 @@ fn registration_to_alpha(entry: &mut Map<String, Value>, drivers: &mut Vec<Drive
     let is_plain = (is_client || is_custom) && entry.is_empty();
     entry.clear();
     let (mut content, is_object) = match content {
-        // Content without anything in it is not written on the way back.
+        // Content without anything in it is not written when it is converted back.
         Some(Value::Object(content)) => {
             let is_object = !content.is_empty();
             (content, is_object)

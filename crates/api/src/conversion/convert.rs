@@ -221,7 +221,7 @@ fn converted(
         return object;
     }
     let from = to.other();
-    // Written by hand: a version keeps nothing for itself. Left there, it would come true on the way back.
+    // Written by hand: a version keeps nothing for itself. Left there, it would take effect when it is converted back.
     KeptFields::forget_counted(&mut object, from, trust);
     let was = parts(&object);
     // Such a field of a `v1beta1` object is none of its own, and means nothing.

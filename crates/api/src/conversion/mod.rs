@@ -1,7 +1,7 @@
 //! `v1alpha1` and `v1beta1` of add-ons, there and back without losing anything.
 //!
 //! Decides where each field of one version is in the other, on JSON: no text is parsed, so that no object is too broken to be
-//! converted. What a version cannot hold travels in an annotation. Meaning: Open Cluster Management's own conversion, but for what
+//! converted. What a version cannot hold is kept in an annotation. Meaning: Open Cluster Management's own conversion, but for what
 //! that loses (docs/ocm/v1beta1.md). Never asks a hub, never validates.
 
 mod addon;

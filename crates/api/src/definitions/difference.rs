@@ -1,7 +1,7 @@
 //! What our schema has that a hub's has not.
 //!
-//! Decides what is an addition: a property that is absent. Whatever else differs is told and left as it is: clients that
-//! read the hub's objects rely on what the definition says of them.
+//! Decides what is an addition: a property that is absent. Other differences are reported and not changed: clients that
+//! read the hub's objects rely on its definition.
 
 use std::collections::BTreeSet;
 

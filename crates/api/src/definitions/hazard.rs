@@ -1,4 +1,5 @@
-//! Who takes additions away again: the operator that writes its definitions back, and a conversion that loses what it does not know.
+//! What removes additions again: the operator that restores its definitions, and a conversion that loses fields that it does not
+//! recognise.
 //!
 //! Decides when additions must not be made. Never decides for the owner of the definition: each hazard has its cure, which
 //! the owner has to want.
@@ -243,19 +244,21 @@ impl Hazard {
         match self {
             Self::Unfit(_) => String::new(),
             Self::UnreadableRecord => {
-                "correct the annotation tidegate.io/added-fields, or remove it: what it named is then nobody's to take out".to_owned()
+                "correct the annotation tidegate.io/added-fields, or remove it: the fields that it named are then not removed"
+                    .to_owned()
             }
             Self::Overwritten { name, .. } => format!(
-                "take the definition over, if you want to answer for it: `kubectl annotate crd {name} \
-                 operator.open-cluster-management.io/version=99.0.0 --overwrite`; then the authority of its conversion webhook and new \
-                 fields of a newer Open Cluster Management are yours to follow (docs/ocm/definitions.md)"
+                "to manage the definition yourself, run `kubectl annotate crd {name} \
+                 operator.open-cluster-management.io/version=99.0.0 --overwrite`; then you also have to update the CA bundle of its \
+                 conversion webhook and the fields of newer versions of Open Cluster Management (docs/ocm/definitions.md)"
             ),
             Self::Erased { .. } => {
-                "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and ask again".to_owned()
+                "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and run the command again"
+                    .to_owned()
             }
             Self::Unproven { .. } => {
-                "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and ask again as somebody \
-                 who may create ClusterManagementAddOns"
+                "have the hub convert with Tidegate's `/convert`, which loses nothing (docs/ocm/v1beta1.md), and run the command again \
+                 as a user who may create ClusterManagementAddOns"
                     .to_owned()
             }
         }
@@ -267,7 +270,7 @@ impl fmt::Display for Hazard {
         match self {
             Self::Unfit(unfit) => unfit.fmt(f),
             Self::UnreadableRecord => f.write_str(
-                "metadata.annotations[tidegate.io/added-fields]: cannot be read, so nobody knows what was added before",
+                "metadata.annotations[tidegate.io/added-fields]: cannot be read, so it is not known which fields were added before",
             ),
             Self::Overwritten { marked, own, .. } => {
                 f.write_str("metadata.annotations[operator.open-cluster-management.io/version]: ")?;
@@ -279,24 +282,25 @@ impl fmt::Display for Hazard {
                     write!(f, ", which is not higher than the operator's own {}", quoted(own))?;
                 }
                 f.write_str(
-                    ": the operator writes its own definition back within three minutes, and the next write of each object drops \
-                     what was in the fields",
+                    ": the operator restores its own definition within three minutes, and the next write of each object drops the \
+                     values of the fields",
                 )
             }
             Self::Erased { others, converter } => {
                 let others = listed(others.iter().map(String::as_str));
                 match converter {
-                    None => write!(f, "spec.conversion: nobody converts: every write through {others} erases the fields"),
+                    None => write!(f, "spec.conversion: no webhook converts: every write through {others} erases the fields"),
                     Some(converter) => write!(
                         f,
-                        "spec.conversion: {} loses what {others} does not know: every write through it erases the fields, a label or a status included",
+                        "spec.conversion: {} loses the fields that {others} does not have: every write through it erases them, also a \
+                         write of a label or a status",
                         address_of(converter)
                     ),
                 }
             }
             Self::Unproven { others, why } => write!(
                 f,
-                "spec.conversion: nobody can tell whether writes through {} erase the fields: {why}",
+                "spec.conversion: it is not known whether writes through {} erase the fields: {why}",
                 listed(others.iter().map(String::as_str))
             ),
         }

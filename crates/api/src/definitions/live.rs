@@ -64,8 +64,8 @@ impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Unnamed => "metadata: name or resourceVersion is missing",
-            Self::NoVersion => "spec.versions: none is named \"v1alpha1\", which Tidegate's fields belong to",
-            Self::NotServed => "spec.versions[v1alpha1].served: is not true, so nobody could use Tidegate's fields",
+            Self::NoVersion => "spec.versions: no version is \"v1alpha1\", the version that has Tidegate's fields",
+            Self::NotServed => "spec.versions[v1alpha1].served: is not true, so no client could use Tidegate's fields",
             Self::NoSchema => {
                 "spec.versions[v1alpha1].schema.openAPIV3Schema: is no object schema, so nothing can be added to it"
             }

@@ -1,8 +1,8 @@
 //! What Tidegate's fields add to the definitions of Open Cluster Management that a hub has.
 //!
-//! Decides additions to `v1alpha1` alone: its schema and its columns. What a hub has already is never changed and never taken away, but
-//! for what this room has added itself and recorded on the definition. Never touches the list of versions, what is served or
-//! stored, the conversion or the names. Tells who would take the additions away again, and when they must not be made.
+//! Decides additions to `v1alpha1` alone: its schema and its columns. What a hub has already is never changed or removed,
+//! except what this crate has added and recorded on the definition. The list of versions, `served`, `storage`, the conversion and
+//! the names are never changed. Reports which program would remove the additions, and when they must not be made.
 
 mod difference;
 mod erasure;

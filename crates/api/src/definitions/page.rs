@@ -83,7 +83,7 @@ pub fn revert_text(reversal: &Reversal, done: &str) -> String {
         let stays = reversal.stays.join(", ");
         writeln!(
             page,
-            "{}: {stays}: changed by somebody else since it was added, so it stays",
+            "{}: {stays}: changed by another client since it was added, so it is kept",
             reversal.name
         )
         .unwrap_or_default();
@@ -228,12 +228,12 @@ fn operator_text(will: &OperatorWill) -> String {
             "none on this hub; applying OCM's definition again removes the additions".to_owned()
         }
         OperatorWill::LeaveAlone { marked, own } => format!(
-            "leaves the definition alone: it carries version {marked}, higher than the operator's {own}; its conversion's authority \
-             and new fields are yours to follow (docs/ocm/definitions.md)"
+            "leaves the definition alone: it carries version {marked}, higher than the operator's {own}; you have to update the CA \
+             bundle of its conversion webhook and new fields (docs/ocm/definitions.md)"
         ),
         OperatorWill::Overwrite { .. } => "overwrites the definition within three minutes".to_owned(),
         OperatorWill::Unknown { marked } => format!(
-            "unknown: the definition carries version {marked}, and the operator's own cannot be told; if that is not lower, it overwrites \
+            "unknown: the definition carries version {marked}, and the operator's own is not known; if that is not lower, it overwrites \
              the definition within three minutes"
         ),
     }
@@ -258,7 +258,7 @@ fn conversion_text(conversion: &Conversion) -> String {
             )
         }
         Conversion::Unproven { others, .. } => format!(
-            "v1alpha1 and {}, and nobody can tell whether their writes erase the fields",
+            "v1alpha1 and {}, and it is not known whether their writes erase the fields",
             others.join(", ")
         ),
     }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::spec_hash::{ConfigKey, SpecHash};
 
-/// Digits of the hash that are told. A user who may write configurations could look for two contents with the same hash and have
+/// Number of digits of the hash. A user who may write configurations could look for two contents with the same hash and have
 /// the harmless one approved: with 32 digits that takes 2^64 tries.
 const DIGITS: usize = 32;
 

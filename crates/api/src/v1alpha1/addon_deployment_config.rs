@@ -44,7 +44,7 @@ pub struct AddOnDeploymentConfigSpec {
     /// Proxy that the agent uses.
     pub proxy_config: Option<ProxyConfig>,
 
-    /// Namespace on the managed cluster that the agent is installed into; explicitly empty to leave the manifests alone.
+    /// Namespace on the managed cluster that the agent is installed into; explicitly empty to keep the namespaces of the manifests.
     #[schemars(
         length(max = 63),
         extend(
@@ -160,11 +160,11 @@ pub struct ResourceRequirements {
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
     pub claims: Vec<ResourceClaim>,
 
-    /// The most that the container may use.
+    /// Limits of the container.
     #[schemars(schema_with = "schemas::quantities")]
     pub limits: BTreeMap<String, IntOrString>,
 
-    /// The least that the container needs.
+    /// Requests of the container.
     #[schemars(schema_with = "schemas::quantities")]
     pub requests: BTreeMap<String, IntOrString>,
 }

@@ -1,6 +1,6 @@
 //! AddOnPolicy: a rule of a user's own, in the words of Kubernetes' admission policies.
 //!
-//! Holds its wire shape only; the policy room compiles and evaluates it. What Kubernetes' ValidatingAdmissionPolicy and
+//! The API type only; the policy crate compiles and evaluates it. What Kubernetes' ValidatingAdmissionPolicy and
 //! MutatingAdmissionPolicy have is spelt as they spell it, so that a spec can be copied in both directions.
 
 use kube::CustomResource;
@@ -12,7 +12,7 @@ use super::policy_match::{MatchConstraints, MatchResources};
 use crate::lenient::{absent_is_default, null_is_default};
 use crate::{Condition, schemas};
 
-/// What is checked or added, about which objects, and what happens then.
+/// What the policy checks or adds, for which objects, and how violations are handled.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
@@ -110,7 +110,7 @@ pub struct AddOnPolicySpec {
 
 absent_is_default!(AddOnPolicySpec);
 
-/// An expression that says whether the policy is about an object.
+/// An expression that decides whether the policy applies to an object.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -152,7 +152,7 @@ pub struct Variable {
     pub expression: String,
 }
 
-/// An expression that must hold, and what is said when it does not.
+/// An expression that must be true, and the message if it is false.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -246,7 +246,7 @@ pub struct Mutation {
     pub allow_overwrite: bool,
 }
 
-/// An expression that makes a patch.
+/// An expression that returns a patch.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -296,7 +296,7 @@ pub struct PolicyException {
     pub reason: String,
 }
 
-/// What became of the policy.
+/// Status of the policy.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],

@@ -80,7 +80,7 @@ pub struct ClusterManagementAddOnSpec {
     #[schemars(extend("default" = {"type": "Manual"}))]
     pub install_strategy: Option<InstallStrategy>,
 
-    /// Configurations of the add-on on every cluster, and how a change of them travels.
+    /// Configurations of the add-on on every cluster, and how a change of them is rolled out.
     pub configuration: Option<Configuration>,
 }
 
@@ -101,7 +101,7 @@ pub struct ConfigMeta {
     #[schemars(length(min = 1))]
     pub resource: String,
 
-    /// The configuration used on clusters for which nothing more specific is given.
+    /// The configuration that clusters use unless a more specific one is set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default_config: Option<ConfigReferent>,
 }
@@ -148,7 +148,7 @@ pub struct PlacementStrategy {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<AddOnConfig>,
 
-    /// How a change of configuration travels over the selected clusters.
+    /// How a change of configuration is rolled out to the selected clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = {"type": "All"}))]
     pub rollout_strategy: Option<RolloutStrategy>,
@@ -157,12 +157,12 @@ pub struct PlacementStrategy {
     #[serde(rename = "addonSpec", skip_serializing_if = "Option::is_none")]
     pub addon_spec: Option<CreationTemplate>,
 
-    /// Another name of addonSpec. Giving both, with different content, is refused.
+    /// Another name of addonSpec. Setting both to different content is rejected.
     #[serde(rename = "addonTemplate", skip_serializing_if = "Option::is_none")]
     pub addon_template: Option<CreationTemplate>,
 }
 
-/// Configurations of the add-on on every cluster, and how a change of them travels.
+/// Configurations of the add-on on every cluster, and how a change of them is rolled out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Configuration {
@@ -170,7 +170,7 @@ pub struct Configuration {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<AddOnConfig>,
 
-    /// How a change of these configurations travels. A change during a rollout starts it over.
+    /// How a change of these configurations is rolled out. A change during a rollout starts a new rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollout_strategy: Option<ConfigurationRollout>,
 }
@@ -203,10 +203,10 @@ pub struct ClusterManagementAddOnStatus {
     /// Progress of the rollout, one entry per placement.
     pub install_progressions: Vec<InstallProgression>,
 
-    /// Versions of the add-on that can be asked for, lowest first.
+    /// Versions of the add-on that can be requested, lowest first.
     pub supported_versions: Vec<String>,
 
-    /// Version that is installed where none is asked for.
+    /// Version that is installed where none is requested.
     pub default_version: String,
 }
 
@@ -225,7 +225,7 @@ pub struct DefaultConfigReference {
     #[schemars(length(min = 1))]
     pub resource: String,
 
-    /// The configuration that is wanted.
+    /// The desired configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desired_config: Option<ConfigSpecHash>,
 }
@@ -255,7 +255,7 @@ pub struct InstallProgression {
     pub conditions: Vec<Condition>,
 }
 
-/// One configuration of a placement: wanted, applied everywhere, and last known to be good.
+/// One configuration of a placement: desired, applied on every cluster, and last known good.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
@@ -273,7 +273,7 @@ pub struct InstallConfigReference {
     #[schemars(length(min = 1))]
     pub resource: String,
 
-    /// The configuration that is wanted.
+    /// The desired configuration.
     pub desired_config: Option<ConfigSpecHash>,
 
     /// The configuration that every cluster of the placement last confirmed.

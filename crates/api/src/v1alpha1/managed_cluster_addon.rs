@@ -11,7 +11,7 @@ use crate::lenient::{absent_is_default, no_default, null_is_default};
 use crate::schemas::{self, DNS_LABEL, SIGNER_NAME};
 use crate::{AddOnConfig, Condition, ConfigReferent, ConfigSpecHash, GroupResource};
 
-/// What the add-on should be like on this cluster.
+/// The desired state of the add-on on this cluster.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
@@ -122,7 +122,7 @@ pub struct ManagedClusterAddOnStatus {
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["group", "resource"]))]
     pub supported_configs: Vec<GroupResource>,
 
-    /// Configurations in effect on this cluster, wanted and applied.
+    /// Configurations in effect on this cluster, desired and applied.
     pub config_references: Vec<ConfigReference>,
 
     /// How the agent registers with the hub.
@@ -132,13 +132,13 @@ pub struct ManagedClusterAddOnStatus {
     #[schemars(extend("enum" = ["csr", "token"]))]
     pub kube_client_driver: String,
 
-    /// How the health of the agent is found out.
+    /// How the health of the agent is determined.
     pub health_check: Option<HealthCheck>,
 
     /// Version that is running; unknown while it changes.
     pub current_version: String,
 
-    /// Version that was asked for before; unknown when that was not a valid one.
+    /// Version that was requested before; unknown if that was not a valid one.
     pub last_version: String,
 }
 
@@ -187,12 +187,12 @@ pub struct ConfigCoordinates {
     /// Name of the configuration.
     pub cr_name: String,
 
-    /// Generation of the configuration that was last seen.
+    /// Generation of the configuration that was last observed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_observed_generation: Option<i64>,
 }
 
-/// One configuration in effect on a cluster: which one is wanted and which one the agent confirmed.
+/// One configuration in effect on a cluster: which one is desired and which one the agent confirmed.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
@@ -210,20 +210,20 @@ pub struct ConfigReference {
     #[schemars(length(min = 1))]
     pub resource: String,
 
-    /// Mirror of the wanted configuration's namespace.
+    /// Mirror of the desired configuration's namespace.
     pub namespace: String,
 
-    /// Mirror of the wanted configuration's name.
+    /// Mirror of the desired configuration's name.
     #[schemars(length(min = 1))]
     pub name: String,
 
-    /// The configuration that is wanted.
+    /// The desired configuration.
     pub desired_config: Option<ConfigSpecHash>,
 
     /// The configuration that the agent last confirmed.
     pub last_applied_config: Option<ConfigSpecHash>,
 
-    /// Generation of the configuration that was last seen.
+    /// Generation of the configuration that was last observed.
     pub last_observed_generation: Option<i64>,
 
     /// Mirror of desiredConfig.specHash.
@@ -248,7 +248,7 @@ pub struct RegistrationConfig {
     pub subject: Option<Subject>,
 }
 
-/// How the health of the agent is found out.
+/// How the health of the agent is determined.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -264,7 +264,7 @@ impl ConfigReference {
         GroupResource::new(self.group.clone(), self.resource.clone())
     }
 
-    /// Returns the place of the configuration as the deprecated flat fields give it.
+    /// Returns the namespace and name of the configuration from the deprecated flat fields.
     pub fn referent(&self) -> ConfigReferent {
         ConfigReferent::new(self.namespace.clone(), self.name.clone())
     }

@@ -1,6 +1,6 @@
 //! Which objects a policy is about, in the words of Kubernetes' admission policies.
 //!
-//! Holds wire shapes only; the policy room decides what matches.
+//! The API types only; the policy crate decides what matches.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::lenient::null_is_default;
 use crate::{LabelSelector, schemas};
 
-/// The objects and operations that a policy is about.
+/// The objects and operations that a policy applies to.
 #[serde_with::apply(
     Option => #[serde(skip_serializing_if = "Option::is_none")],
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],

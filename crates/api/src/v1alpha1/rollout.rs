@@ -9,12 +9,12 @@ use crate::lenient::null_is_default;
 use crate::schemas::{self, PROGRESS_DEADLINE};
 use crate::{AddOnConfig, IntOrString};
 
-/// How a change of configuration travels over the clusters of one placement.
+/// How a change of configuration is rolled out to the clusters of one placement.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct RolloutStrategy {
-    /// All moves every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group by group.
+    /// All updates every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group by group.
     #[serde(
         rename = "type",
         deserialize_with = "null_is_default",
@@ -33,7 +33,7 @@ pub struct RolloutStrategy {
     pub progressive_per_group: Option<RolloutProgressivePerGroup>,
 }
 
-/// Settings of the strategy that moves every cluster at once.
+/// Settings of the strategy that updates every cluster at once.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -51,7 +51,7 @@ pub struct RolloutAll {
     pub max_failures: Option<IntOrString>,
 }
 
-/// Settings of the strategy that moves cluster by cluster.
+/// Settings of the strategy that updates cluster by cluster.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -60,7 +60,7 @@ pub struct RolloutProgressive {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub mandatory_decision_groups: Vec<MandatoryDecisionGroup>,
 
-    /// How many clusters may move at once: a count or a percentage.
+    /// How many clusters may be updated at the same time: a count or a percentage.
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_concurrency: Option<IntOrString>,
 
@@ -77,7 +77,7 @@ pub struct RolloutProgressive {
     pub max_failures: Option<IntOrString>,
 }
 
-/// Settings of the strategy that moves one decision group after another.
+/// Settings of the strategy that updates one decision group after another.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -104,7 +104,7 @@ pub struct RolloutProgressivePerGroup {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct MandatoryDecisionGroup {
-    /// Name of the decision group; the index is ignored when a name is given.
+    /// Name of the decision group; the index is ignored when a name is set.
     pub group_name: String,
 
     /// Index of the decision group.
@@ -112,12 +112,12 @@ pub struct MandatoryDecisionGroup {
     pub group_index: Option<i32>,
 }
 
-/// How a change of the add-on's own configurations travels over all clusters.
+/// How a change of the add-on's own configurations is rolled out to all clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ConfigurationRollout {
-    /// UpdateAll moves every cluster; RollingUpdateWithPlacement moves only the clusters of one placement.
-    /// Removing or changing the strategy never takes an applied configuration away.
+    /// UpdateAll updates every cluster; RollingUpdateWithPlacement updates only the clusters of one placement.
+    /// Removing or changing the strategy never removes an applied configuration.
     #[serde(
         rename = "type",
         deserialize_with = "null_is_default",
@@ -145,7 +145,7 @@ pub struct RollingUpdateWithPlacement {
     #[schemars(length(min = 1))]
     pub namespace: String,
 
-    /// How many clusters may move at once: a count, or a percentage that is rounded up. 25% when absent.
+    /// How many clusters may be updated at the same time: a count, or a percentage that is rounded up. 25% when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_concurrently_updating: Option<IntOrString>,
@@ -165,6 +165,6 @@ pub struct CreationTemplate {
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub configs: Vec<AddOnConfig>,
 
-    /// Version of the add-on that the new ManagedClusterAddOn asks for.
+    /// Version of the add-on that the new ManagedClusterAddOn requests.
     pub desired_version: String,
 }

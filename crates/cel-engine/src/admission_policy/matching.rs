@@ -1,6 +1,6 @@
 //! Which requests are meant: resource rules, match policy and label selectors.
 //!
-//! Decides by what it is told of a request. Where that depends on labels of a namespace that are not known, it says so: nothing
+//! Decides by the given facts of a request. Where that depends on labels of a namespace that are not known, it says so: nothing
 //! may be skipped because of something that was never looked at.
 
 use std::collections::BTreeMap;
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_whose_labels_nobody_knows_is_not_left_out() {
+    fn a_namespace_with_unknown_labels_is_not_left_out() {
         let by_team = resources(&json!({"namespaceSelector": {"matchLabels": {"team": "x"}}}));
         let by_name = resources(&json!({"namespaceSelector": {"matchLabels": {NAME_LABEL: "a"}}}));
         let object = json!({"metadata": {"labels": {"team": "x"}}});

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_validation_holds_or_is_broken_and_everything_else_is_told_apart() {
+    fn a_validation_holds_or_is_broken_and_everything_else_is_reported_apart() {
         let rows = [
             ("true", ValidationResult::Holds),
             ("1 > 2", ValidationResult::Broken),

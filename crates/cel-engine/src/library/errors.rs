@@ -1,6 +1,6 @@
 //! The error that several functions share.
 //!
-//! Decides nothing; the words are told by those who evaluate.
+//! The evaluator adds the text.
 
 use ::cel::ExecutionError;
 

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_told_from_other_texts() {
+    fn urls_differ_from_other_texts() {
         let rows = [
             ("https://example.com:80/a?b=c", true),
             ("http://[::1]:8080/", true),

@@ -242,7 +242,7 @@ impl Authority for Roles {
                 reason: "no role".to_owned(),
             },
             _ => Decision::Unknown {
-                error: "nobody was asked".to_owned(),
+                error: "no value was read".to_owned(),
             },
         }
     }
@@ -266,7 +266,7 @@ fn an_authority_that_does_not_know_allows_nothing() {
     let unknown = "authorizer.group('apps').resource('deployments').check('get')";
     assert_eq!(
         inner.holds(&compiled(&format!("{unknown}.allowed()"))),
-        failed("nobody was asked")
+        failed("no value was read")
     );
     assert_eq!(inner.holds(&compiled(&format!("{unknown}.errored()"))), Ok(true));
     let absent = Activation::new(1_000_000);

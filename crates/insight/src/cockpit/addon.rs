@@ -112,12 +112,12 @@ fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
     let counts = counted(&clusters);
     let (phase, message) = if is_going {
         let message = format!(
-            "it is being deleted, and something of it is left on {}",
+            "the add-on is being deleted, and parts of it are left on {}",
             kubernetes::field::counted(counts.total, "cluster")
         );
         (Phase::Deleting, message)
     } else {
-        let message = "it is not managed here: nothing is rolled out".to_owned();
+        let message = "Tidegate does not manage the add-on here: nothing is rolled out".to_owned();
         (Phase::NotManaged, message)
     };
     let health = if is_going {
@@ -178,13 +178,13 @@ fn clusters(view: &View<'_>, outlook: &Outlook, waves: &Waves, plan: &Plan) -> V
     let here = outlook.clusters.iter().map(|seen| {
         let (mut reason, mut message) = words(seen, waits.get(&*seen.cluster));
         let mut state = state(seen);
-        // It has what was good, and not what it should have.
+        // It runs the last known good configuration, not the desired one.
         if state == ClusterState::Done && is_back(outlook, seen) {
             state = ClusterState::Held;
             if reason.is_empty() {
                 reason.push_str(Reason::RolledBack.as_str());
                 message.push_str(
-                    "runs with what was last known to be good: the rollout of its placement was undone",
+                    "runs the last known good configuration: the rollout of its placement was rolled back",
                 );
             }
         }
@@ -214,7 +214,7 @@ fn clusters(view: &View<'_>, outlook: &Outlook, waves: &Waves, plan: &Plan) -> V
                 ClusterState::Moving
             },
             reason: "NotInstalled".to_owned(),
-            message: wait.unwrap_or_else(|| "the ManagedClusterAddOn is created".to_owned()),
+            message: wait.unwrap_or_else(|| "the ManagedClusterAddOn is being created".to_owned()),
             since: None,
             until: None,
             percent: None,
@@ -268,7 +268,7 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
 
 fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
     if view.addon.paused.everything() {
-        return Some(format!("the annotation {} pauses all of it", terms::PAUSED));
+        return Some(format!("the annotation {} pauses all placements", terms::PAUSED));
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
     let places: Vec<String> = paused
@@ -314,7 +314,7 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
         () if total == 0 && conditions.stalled().is_some() => Phase::Failed,
         () if total == 0 && conditions.reconciling().is_some() => Phase::Waiting,
         () if total == 0 => Phase::Empty,
-        // Undone: the clusters have what was last known to be good, not what the specs want.
+        // Rolled back: the clusters run the last known good configuration, not the one in the specs.
         () if has_undone => Phase::Stopped,
         // Every cluster has had its turn, and the add-on as a whole is not ready.
         () if done == total && conditions.stalled().is_some() => Phase::Failed,
@@ -330,7 +330,7 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
     }
 }
 
-/// The next end of a soak. A deadline is told of its cluster alone: a cluster on its way may arrive at any time before it.
+/// The next end of a soak time. Deadlines are shown only with their clusters: an update may complete at any time before.
 fn next(clusters: &[ClusterView], now: Timestamp) -> Option<Next> {
     let soaking = clusters
         .iter()
@@ -339,7 +339,7 @@ fn next(clusters: &[ClusterView], now: Timestamp) -> Option<Next> {
     let (at, cluster) = ending.min_by_key(|(until, _)| *until)?;
     Some(Next {
         at,
-        what: format!("minSuccessTime of {} is over", cluster.name),
+        what: format!("minSuccessTime of {} ends", cluster.name),
     })
 }
 

@@ -36,8 +36,8 @@ pub enum WaveApproval {
 impl WaveApproval {
     pub(super) const fn told(self) -> &'static str {
         match self {
-            Self::Later => "stops for an approval",
-            Self::Asked => "needs an approval",
+            Self::Later => "stops for approval",
+            Self::Asked => "requires approval",
             Self::Given => "approved",
         }
     }
@@ -52,7 +52,11 @@ impl AskedApproval {
             hash,
             waiting,
         } = self;
-        let verb = if *waiting == 1 { "waits" } else { "wait" };
+        let verb = if *waiting == 1 {
+            "is waiting"
+        } else {
+            "are waiting"
+        };
         format!(
             "{placement}/{group}={hash} ({} {verb})",
             counted(*waiting, "cluster")

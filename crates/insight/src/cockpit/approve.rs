@@ -48,7 +48,7 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     if meant.is_empty() {
         let waits: Vec<String> = there.into_iter().map(AskedApproval::told).collect();
         return Err(format!(
-            "it waits with another content by now: {}; look at that one",
+            "another content is waiting for approval now: {}; check it first",
             waits.join("; ")
         ));
     }
@@ -61,7 +61,7 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
         .map(|one| format!("{} of placement {}", one.group, one.placement))
         .collect();
     let note = format!(
-        "{} may go: decision group {}",
+        "{} can start: decision group {}",
         counted(waiting, "cluster"),
         groups.join(", ")
     );
@@ -99,7 +99,7 @@ fn nothing(picture: &Picture) -> String {
         .collect();
     if !asked.is_empty() {
         let listed = listed(asked.iter().map(String::as_str));
-        return format!("that does not wait for an approval now; what does is {listed}");
+        return format!("it is not waiting for approval; waiting are {listed}");
     }
     let later = picture
         .waves
@@ -109,16 +109,16 @@ fn nothing(picture: &Picture) -> String {
         .map(|wave| format!("{} of placement {}", wave.name, wave.placement))
         .collect();
     if later.is_empty() {
-        return "nothing waits for an approval".to_owned();
+        return "no change is waiting for approval".to_owned();
     }
     if let Some(why) = &picture.paused {
         return format!(
-            "nothing waits for an approval yet: the change stops before {}, and {why}; tidegate rollout resume ends that",
+            "no change is waiting for approval yet: the change stops before {}, and {why}; run tidegate rollout resume",
             later.join(", ")
         );
     }
     format!(
-        "nothing waits for an approval yet: the change stops before {}, and those that go first are not done",
+        "no change is waiting for approval yet: the change stops before {}, and the groups before it are not done",
         later.join(", ")
     )
 }

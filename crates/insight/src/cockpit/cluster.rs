@@ -1,6 +1,6 @@
 //! One cluster in the picture of a rollout.
 //!
-//! Decides which word stands for what the plan has decided about it.
+//! Maps the states of the plan to the states of the picture.
 
 use jiff::Timestamp;
 use model::engine::{UnitState, Verdict};
@@ -8,41 +8,41 @@ use plan::{ClusterOutlook, Health};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// How far a cluster is.
+/// State of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum ClusterState {
     /// It failed.
     Failed,
-    /// It took longer than it may.
+    /// It exceeded progressDeadline.
     TimedOut,
-    /// Only a human can change what keeps it from moving.
+    /// It is blocked until an administrator acts.
     Stalled,
-    /// On its way.
+    /// It is being updated.
     Moving,
-    /// Successful, and must stay so for some time yet.
+    /// It is successful, and its soak time is not over.
     Soaking,
-    /// Something beside the rollout keeps it from moving.
+    /// It is blocked by something other than the rollout.
     Held,
-    /// It waits for its turn.
+    /// It is waiting for its update.
     Waiting,
-    /// The add-on goes from it.
+    /// The add-on is being removed from it.
     Leaving,
-    /// It keeps what it has because a user wants it so.
+    /// It intentionally keeps its configuration.
     Kept,
-    /// It has what it should have.
+    /// It is up to date.
     Done,
 }
 
 impl ClusterState {
-    /// Returns it in words.
+    /// Returns the state for people.
     pub const fn told(self) -> &'static str {
         match self {
             Self::Failed => "failed",
             Self::TimedOut => "timed out",
             Self::Stalled => "stalled",
-            Self::Moving => "on the way",
+            Self::Moving => "updating",
             Self::Soaking => "soaking",
-            Self::Held => "held",
+            Self::Held => "blocked",
             Self::Waiting => "waiting",
             Self::Leaving => "leaving",
             Self::Kept => "kept",
@@ -50,7 +50,7 @@ impl ClusterState {
         }
     }
 
-    /// Returns whether it is in the way of other clusters or needs an administrator.
+    /// Returns whether it blocks other clusters or needs an administrator.
     pub const fn is_trouble(self) -> bool {
         match self {
             Self::Failed | Self::TimedOut | Self::Stalled => true,
@@ -71,34 +71,34 @@ impl ClusterState {
 pub struct ClusterView {
     /// Its name.
     pub name: String,
-    /// The wave in which it goes, by its position.
+    /// Position of its wave.
     pub wave: usize,
-    /// How far it is.
+    /// State.
     pub state: ClusterState,
-    /// Why, in one word; "" when there is nothing to say.
+    /// Reason, or "".
     pub reason: String,
-    /// The same in a sentence.
+    /// Message of the reason.
     pub message: String,
-    /// Since when.
+    /// Time since which it is in this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
-    /// When that ends by itself: a soak, or a deadline.
+    /// End of its soak time, or its deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub until: Option<Timestamp>,
-    /// How much of it is done, where the cluster tells: 0 to 100.
+    /// Progress from 0 to 100, if the cluster reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<i64>,
-    /// The version that it runs, "" when it is not known.
+    /// The version that it runs, or "".
     pub version: String,
-    /// Whether its agent works, or there is nothing to say about that.
+    /// Whether its agent is healthy, or its health is not reported.
     pub healthy: bool,
-    /// Whether the hub does not reach it.
+    /// Whether it is not available to the hub.
     pub offline: bool,
 }
 
-/// Returns the word for what the plan has decided about a cluster.
+/// Returns the state for the decision of the plan.
 pub(super) fn state(seen: &ClusterOutlook) -> ClusterState {
     let is_stuck = matches!(seen.health, Health::Stalled(_));
     match (seen.health, seen.verdict) {
@@ -118,7 +118,7 @@ pub(super) fn state(seen: &ClusterOutlook) -> ClusterState {
     }
 }
 
-/// Returns since when a cluster is where it is.
+/// Returns since when a cluster is in its state.
 pub(super) fn since(seen: &ClusterOutlook) -> Option<Timestamp> {
     let since = match seen.standing {
         UnitState::InFlight(since)
@@ -132,27 +132,27 @@ pub(super) fn since(seen: &ClusterOutlook) -> Option<Timestamp> {
     since.filter(|since| *since != Timestamp::UNIX_EPOCH)
 }
 
-/// Clusters, each counted once.
+/// Numbers of clusters; each cluster is counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Counts {
     /// All of them.
     pub total: usize,
-    /// They have what they should have.
+    /// Up to date.
     pub done: usize,
-    /// On their way.
+    /// Being updated.
     pub moving: usize,
-    /// Successful, and must stay so for some time yet.
+    /// It is successful, and its soak time is not over.
     pub soaking: usize,
-    /// They wait for their turn.
+    /// Waiting for their update.
     pub waiting: usize,
-    /// Something beside the rollout keeps them from moving.
+    /// Blocked by something other than the rollout.
     pub held: usize,
     /// They failed.
     pub failed: usize,
-    /// They took longer than they may.
+    /// They exceeded progressDeadline.
     pub timed_out: usize,
-    /// The add-on goes from them.
+    /// The add-on is being removed from them.
     pub leaving: usize,
 }
 
@@ -173,7 +173,7 @@ impl Counts {
         self.total = self.total.saturating_add(1);
     }
 
-    /// Returns how many failed or took too long.
+    /// Returns how many failed or timed out.
     pub const fn failures(&self) -> usize {
         self.failed.saturating_add(self.timed_out)
     }

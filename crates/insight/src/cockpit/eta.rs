@@ -1,7 +1,7 @@
-//! When a rollout would be over, and what that rests on.
+//! The estimated end of a rollout, and what the estimate is based on.
 //!
-//! Decides the words. The end is played by the engine (`crate::forecast::ending`) or by the planner of upgrades; where it was not seen
-//! how long a cluster takes, only what is certain is told.
+//! The engine (`crate::forecast::ending`) or the planner of upgrades simulates the end. If the duration of an update was not observed
+//! yet, only the soak times count.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use kubernetes::field::counted;
 use model::engine::{Group, Unit};
 use plan::Outlook;
 
-/// When a rollout would be over if every cluster succeeded.
+/// When a rollout ends if every cluster succeeds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Eta {
@@ -25,9 +25,9 @@ pub struct Eta {
     pub at: Timestamp,
     /// How many seconds from now.
     pub seconds: u64,
-    /// Whether it takes that long at least, because how long a cluster takes was not seen yet.
+    /// Whether it is a lower bound, because no update has completed yet.
     pub at_least: bool,
-    /// What it rests on.
+    /// What the estimate is based on.
     pub basis: String,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn told(took: Duration) -> String {
 }
 
 impl Eta {
-    /// Returns an end after so long.
+    /// Returns the end after a duration.
     pub(super) fn after(length: Duration, at_least: bool, basis: String, now: Timestamp) -> Option<Self> {
         let at = now.checked_add(SignedDuration::try_from(length).ok()?).ok()?;
         Some(Self {
@@ -49,7 +49,7 @@ impl Eta {
     }
 }
 
-/// Returns when the rollout of an add-on would be over; nothing where something else has to happen first.
+/// Returns when the rollout of an add-on ends; `None` if something else has to happen first.
 pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<Eta> {
     let mut latest = Ending {
         after: Duration::ZERO,
@@ -82,7 +82,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
         };
     }
     let basis = match pace.observed {
-        0 => "soak times alone: nobody has seen yet how long a cluster takes".to_owned(),
+        0 => "soak times only: no update has completed yet".to_owned(),
         count => format!(
             "{} took {} on average",
             counted(count, "cluster"),
@@ -92,7 +92,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
     let basis = if latest.exact {
         basis
     } else {
-        format!("{basis}; told in proportion, because there are many turns")
+        format!("{basis}; extrapolated, because there are many batches")
     };
     Eta::after(latest.after, pace.observed == 0, basis, now)
 }

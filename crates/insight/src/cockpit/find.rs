@@ -18,7 +18,7 @@ pub struct Rollouts(pub Vec<Target>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unknown {
     /// There is no such rollout.
-    #[error("no rollout is called {name:?}{near}")]
+    #[error("no rollout has the name {name:?}{near}")]
     NoSuch {
         /// The name.
         name: String,
@@ -26,7 +26,7 @@ pub enum Unknown {
         near: String,
     },
     /// There are several.
-    #[error("several rollouts are called {name:?}: say which, as {}", .all.join(" or "))]
+    #[error("several rollouts have the name {name:?}: use {}", .all.join(" or "))]
     Ambiguous {
         /// The name.
         name: String,
@@ -93,7 +93,7 @@ fn near(rollouts: &Rollouts, text: &str) -> String {
         return "; the hub has none".to_owned();
     }
     let listed = kubernetes::field::listed(told.iter().map(String::as_str));
-    format!("; there are {listed}")
+    format!("; the hub has {listed}")
 }
 
 #[cfg(test)]
@@ -125,9 +125,12 @@ mod tests {
             ("to-4-12", "to-4-12"),
             (
                 "mcu/to-4-12",
-                "several rollouts are called \"mcu/to-4-12\": say which, as mcu/a/to-4-12 or mcu/b/to-4-12",
+                "several rollouts have the name \"mcu/to-4-12\": use mcu/a/to-4-12 or mcu/b/to-4-12",
             ),
-            ("helo", "no rollout is called \"helo\"; did you mean \"hello\"?"),
+            (
+                "helo",
+                "no rollout has the name \"helo\"; did you mean \"hello\"?",
+            ),
         ];
         for (text, told) in rows {
             assert_eq!(asked(text), told);
@@ -135,7 +138,7 @@ mod tests {
         let none = find(&Rollouts::default(), "x").map_err(|unknown| unknown.to_string());
         assert_eq!(
             none,
-            Err("no rollout is called \"x\"; the hub has none".to_owned())
+            Err("no rollout has the name \"x\"; the hub has none".to_owned())
         );
     }
 }

@@ -1,4 +1,4 @@
-//! How well a rollout runs, beside how far it is.
+//! The health of a rollout.
 //!
 //! Decides the word from `Ready`, `Reconciling` and `Stalled` as the controllers write them, and from the clusters of the picture:
 //! the word is never better than these conditions, and never `Healthy` while a cluster is not.
@@ -10,18 +10,18 @@ use serde::Serialize;
 use super::cluster::{ClusterState, ClusterView};
 use super::line::Tone;
 
-/// How well it runs, in one word; the words are those of Argo CD.
+/// Health; the values are those of Argo CD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum HealthState {
-    /// `Ready` is True, and so is every cluster.
+    /// `Ready` is True, and every cluster is ready.
     Healthy,
-    /// It goes on by itself.
+    /// It is progressing.
     Progressing,
     /// It is paused, or waits for an approval.
     Suspended,
-    /// A placement, a cluster or the whole needs an administrator, or a cluster is not reachable.
+    /// A placement, a cluster or the rollout needs an administrator, or a cluster is not available.
     Degraded,
-    /// No controller sums it up.
+    /// No controller reports it.
     #[default]
     Unknown,
 }
@@ -49,21 +49,21 @@ impl HealthState {
     }
 }
 
-/// How well a rollout runs.
+/// Health of a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RolloutHealth {
-    /// In one word.
+    /// Health state.
     pub state: HealthState,
     /// The reason of the condition that decides it; `ClustersUnhealthy` where only clusters do.
     pub reason: String,
     /// The message of that condition.
     pub message: String,
-    /// Whether `Stalled` is True: nothing changes any more until an administrator acts.
+    /// Whether `Stalled` is True: nothing changes until an administrator acts.
     pub stalled: bool,
     /// How many clusters failed, are stalled, or have an agent that does not work.
     pub unhealthy: usize,
-    /// How many clusters are not reachable.
+    /// Number of clusters that are not available.
     pub offline: usize,
 }
 
@@ -147,7 +147,7 @@ fn is_offline(cluster: &ClusterView) -> bool {
     !cluster.state.is_trouble() && !cluster.healthy && cluster.offline
 }
 
-/// Returns whether a cluster failed or stands still, or its agent does not work.
+/// Returns whether a cluster failed or is stalled, or its agent is not healthy.
 fn is_unhealthy(cluster: &ClusterView) -> bool {
     cluster.state.is_trouble() || (!cluster.healthy && !cluster.offline)
 }

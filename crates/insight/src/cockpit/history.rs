@@ -1,7 +1,6 @@
-//! What a hub remembers of a rollout: what its clusters ran and run, and what was told of it lately.
+//! The history of a rollout: what its clusters ran and run, and recent events.
 //!
-//! Decides which of that is worth a line. A hub keeps no more: a status has the present, the last and the last good, and events go after an
-//! hour.
+//! A hub keeps no more: a status has the desired, last applied and last known good configuration, and events expire after an hour.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use store::{Undone, terms};
 /// The heading of events that agents of clusters can have written.
 const OF_CLUSTERS: &str =
     "events in namespaces of clusters (written by the controllers or by the cluster's agent)";
-/// The most events that are told.
+/// The most events that are listed.
 const MOST_EVENTS: usize = 20;
 
 /// Returns the history of a rollout from its object and the events about it: of the controllers, and in namespaces of clusters.
@@ -42,7 +41,7 @@ pub fn history(
     if page.is_empty() {
         page.push(Line::of(
             Tone::Faint,
-            "the hub remembers nothing of this rollout yet",
+            "the hub has no history of this rollout yet",
         ));
     }
     page.into_iter().map(|line| line.cut(width)).collect()
@@ -103,7 +102,7 @@ fn progressions(object: &Value) -> Vec<Line> {
         for reference in references.into_iter().flatten() {
             let (resource, group) = (text(reference, "/resource"), text(reference, "/group"));
             page.push(Line::plain(format!("  {resource}.{group}")));
-            // The same object with the same content is told once, with all that is true of it.
+            // The same object with the same content is listed once, with all its roles.
             let mut contents: BTreeMap<String, Vec<&str>> = BTreeMap::new();
             for (field, what) in [
                 ("desiredConfig", "desired"),
@@ -123,7 +122,7 @@ fn progressions(object: &Value) -> Vec<Line> {
     page
 }
 
-/// What was undone, and when.
+/// What was rolled back, and when.
 fn undone(progression: &Value) -> Option<Line> {
     let conditions = progression.get("conditions").and_then(Value::as_array)?;
     let mut said = conditions
@@ -132,7 +131,7 @@ fn undone(progression: &Value) -> Option<Line> {
     let said = said.next()?;
     let why = Undone::parts(text(said, "/message")).map_or("", |(_, why)| why);
     let since = text(said, "/lastTransitionTime");
-    Some(Line::of(Tone::Bad, format!("  undone since {since}: ")).and(Tone::Plain, why))
+    Some(Line::of(Tone::Bad, format!("  rolled back since {since}: ")).and(Tone::Plain, why))
 }
 
 fn content(config: &Value) -> Option<String> {

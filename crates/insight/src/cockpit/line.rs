@@ -18,11 +18,11 @@ pub enum Tone {
     Faint,
     /// What is as it should be.
     Good,
-    /// What is on its way.
+    /// An update in progress.
     Moving,
-    /// What only takes its time.
+    /// A wait that ends without an action.
     Soaking,
-    /// What an administrator has to look at.
+    /// A problem that needs an administrator.
     Bad,
 }
 
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lengths_are_told_in_two_units() {
+    fn lengths_are_shown_in_two_units() {
         let rows = [
             (0, "0s"),
             (59, "59s"),

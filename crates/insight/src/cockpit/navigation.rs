@@ -45,7 +45,7 @@ pub enum Effect {
     Why(Target, String),
     /// The user asks what a verb would write.
     Ask(Target, Verb),
-    /// The user wants it written.
+    /// The user has confirmed the write.
     Do(Target, Verb),
 }
 
@@ -92,8 +92,8 @@ pub struct Page {
     pub said: Option<Line>,
     /// Whether the list of keys is shown.
     pub shows_keys: bool,
-    /// How many lines the list on the page has room for.
-    pub room: usize,
+    /// Number of lines of the list that fit on the page.
+    pub rows: usize,
 }
 
 impl Default for Page {
@@ -108,7 +108,7 @@ impl Default for Page {
             question: None,
             said: None,
             shows_keys: false,
-            room: 10,
+            rows: 10,
         }
     }
 }
@@ -196,7 +196,7 @@ impl Page {
     }
 
     fn page(&self) -> isize {
-        isize::try_from(self.room).unwrap_or(1).max(1)
+        isize::try_from(self.rows).unwrap_or(1).max(1)
     }
 
     fn step(&mut self, by: isize) -> Effect {
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_chosen_stays_so_when_others_change() {
+    fn the_selection_stays_when_others_change() {
         let mut app = app();
         app.press(Key::Last);
         app.press(Key::Open);

@@ -1,6 +1,6 @@
 //! Which field managers own what a verb would write, and over which of them it may write.
 //!
-//! Values that users wrote with their own tools are written over; what a program applies it would put back.
+//! Values that users wrote with kubectl are overwritten. A program would restore the values that it applies, so these are a conflict.
 
 use serde_json::Value;
 
@@ -67,7 +67,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn whoever_owns_an_annotation_is_found() {
+    fn the_owner_of_an_annotation_is_found() {
         let object = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, "f:a/b": {}}}}},
             {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:c": {}}}}}]}});
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_in_conflict_is_named_once() {
+    fn each_manager_in_conflict_is_named_once() {
         let owned = "FieldManagerConflict";
         let causes = [
             (owned, "conflict with \"flux\" using v1"),

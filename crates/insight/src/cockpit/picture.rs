@@ -1,6 +1,6 @@
 //! The picture of one rollout, as programs read it: `cockpit.tidegate.io/v1alpha1`.
 //!
-//! Holds its shape only. A field that is added is no other version; one that means something else is.
+//! Only the types. A new field does not change the version; a field with another meaning does.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -12,7 +12,7 @@ use super::eta::Eta;
 use super::health::RolloutHealth;
 use super::wave::Wave;
 
-/// Version of the shape.
+/// Version of the format.
 pub const API_VERSION: &str = "cockpit.tidegate.io/v1alpha1";
 
 /// The picture of one rollout.
@@ -23,47 +23,47 @@ pub struct Picture {
     pub api_version: &'static str,
     /// `Rollout`
     pub kind: &'static str,
-    /// When this was so.
+    /// Time of the picture.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// What is rolled out.
+    /// The object that is rolled out.
     pub target: Target,
-    /// The whole in one word.
+    /// The phase of the rollout.
     pub phase: Phase,
-    /// The same in a sentence.
+    /// Description of the state.
     pub message: String,
-    /// How well it runs: never better than `Ready`, `Reconciling` and `Stalled`.
+    /// Health: never better than the conditions `Ready`, `Reconciling` and `Stalled`.
     pub health: RolloutHealth,
-    /// Its clusters, counted.
+    /// Numbers of clusters by state.
     pub counts: Counts,
-    /// What pauses it; absent while nothing does.
+    /// What pauses the rollout; absent if it is not paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
-    /// What a user has to approve before it goes on; empty where nothing waits for that.
+    /// Approvals that the rollout is waiting for.
     pub approvals: Vec<AskedApproval>,
-    /// What changes by itself next, where that is known.
+    /// The next event that needs no action, if it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<Next>,
-    /// When it would be over, where that can be told.
+    /// Estimated end, if it can be computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<Eta>,
-    /// Why it cannot be told when it would be over, where clusters are in the way of that.
+    /// Why the end cannot be estimated, if clusters block the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta_unknown: Option<String>,
-    /// What was undone because too many clusters failed, or would be and cannot be.
+    /// Rollbacks because too many clusters failed, including those that are not possible.
     pub undone: Vec<Undone>,
-    /// What its clusters are to run that they did not all run before.
+    /// Changes of configurations and versions.
     pub changes: Vec<Change>,
-    /// Its waves, in the order in which they go.
+    /// Waves, in rollout order.
     pub waves: Vec<Wave>,
-    /// Its clusters, in the order in which people count.
+    /// Clusters, in natural order of their names.
     pub clusters: Vec<ClusterView>,
-    /// What holds the add-on or the upgrade as a whole.
+    /// Problems of the add-on or the upgrade as a whole.
     pub notices: Vec<String>,
 }
 
 impl Picture {
-    /// Returns how far it is, without its clusters: a list tells no more.
+    /// Returns the progress, without the clusters.
     #[must_use]
     pub fn without_clusters(&self) -> Self {
         Self {
@@ -89,7 +89,7 @@ impl Picture {
     }
 }
 
-/// What is rolled out.
+/// The object that is rolled out.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Target {
@@ -101,7 +101,7 @@ pub struct Target {
     pub name: String,
 }
 
-/// What can be rolled out.
+/// Kind of an object that is rolled out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum TargetKind {
     /// An add-on.
@@ -129,7 +129,7 @@ impl Target {
         }
     }
 
-    /// Returns what it is called on a command line: `helloworld`, `mcu/default/to-4-12`.
+    /// Returns its name on a command line: `helloworld`, `mcu/default/to-4-12`.
     pub fn told(&self) -> String {
         match self.kind {
             TargetKind::ClusterManagementAddOn => self.name.clone(),
@@ -138,28 +138,28 @@ impl Target {
     }
 }
 
-/// A rollout in one word.
+/// Phase of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum Phase {
-    /// Every cluster has what it should have.
+    /// Every cluster is up to date.
     Done,
-    /// Clusters are on their way.
+    /// Clusters are being updated.
     Progressing,
-    /// No cluster is on the way; what is waited for comes by itself.
+    /// No cluster is being updated; the rollout continues without an action.
     Waiting,
-    /// A user has paused it, and clusters wait for the end of that.
+    /// It is paused, and clusters are waiting.
     Paused,
-    /// No cluster is on the way, and clusters wait until a user approves of the change.
+    /// No cluster is being updated, and clusters are waiting for approval.
     Unapproved,
-    /// More clusters failed than may: nothing new starts.
+    /// More clusters failed than maxFailures allows: no other cluster starts.
     Stopped,
-    /// Every cluster has had a turn, and some have failed; or only a user can change what is.
+    /// Every cluster was updated and some have failed, or an administrator must act.
     Failed,
     /// It is being deleted.
     Deleting,
-    /// No cluster has it, and none is to have it.
+    /// No cluster has it, and no cluster is selected.
     Empty,
-    /// Another manager has it.
+    /// Another program manages it.
     NotManaged,
 }
 
@@ -180,7 +180,7 @@ impl Phase {
         }
     }
 
-    /// Returns whether its end is still to come: a command that waits for the end goes on waiting.
+    /// Returns whether it is not finished: a command that waits for the end continues to wait.
     pub const fn goes_on(self) -> bool {
         match self {
             Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,
@@ -197,7 +197,7 @@ impl Phase {
         }
     }
 
-    /// Returns whether a human has to act.
+    /// Returns whether an administrator must act.
     pub const fn is_failure(self) -> bool {
         match self {
             Self::Stopped | Self::Failed => true,
@@ -213,7 +213,7 @@ impl Phase {
     }
 }
 
-/// What changes by itself next.
+/// The next event that needs no action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Next {
@@ -224,34 +224,34 @@ pub struct Next {
     pub what: String,
 }
 
-/// The rollout over a placement that was undone, or that would be and cannot be.
+/// A rollout of a placement that was rolled back, or cannot be rolled back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Undone {
     /// The placement, as `namespace/name`.
     pub placement: String,
-    /// In one word: `RollingBack`, `RolledBack` or `UndoImpossible`.
+    /// State: `RollingBack`, `RolledBack` or `UndoImpossible`.
     pub reason: &'static str,
-    /// Who failed with what, and what ends it.
+    /// The failed clusters and configuration, and how the state ends.
     pub message: String,
-    /// Since when it is undone; absent where it is not.
+    /// Time of the rollback; absent if it was not rolled back.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
 }
 
-/// A configuration or version that clusters are to run, and what they ran before.
+/// A change of a configuration or version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Change {
-    /// The placement whose clusters it reaches, as `namespace/name`; "" where all are reached.
+    /// The placement to whose clusters it is rolled out, as `namespace/name`; "" for all clusters.
     pub placement: String,
-    /// What changes: the type of a configuration as `resource.group`, or `OpenShift`.
+    /// Type of the configuration as `resource.group`, or `OpenShift`.
     pub what: String,
-    /// What all were last seen to run well; absent when there is nothing.
+    /// The last known good content; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Content>,
-    /// What they are to run.
+    /// The desired content.
     pub to: Content,
 }
 
@@ -263,7 +263,7 @@ pub struct Content {
     pub object: String,
     /// Hash of its spec, "" when it is unknown.
     pub hash: String,
-    /// The version that it stands for, "" when it is none.
+    /// Its version, "" if it has none.
     pub version: String,
 }
 

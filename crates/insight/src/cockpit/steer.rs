@@ -1,4 +1,4 @@
-//! What a verb writes, and when it makes no sense.
+//! What a verb writes, and when it is rejected.
 //!
 //! Decides fields and values: those that the pages of rollouts and upgrades document, and no others. Never writes; the gate
 //! judges what is written as it judges every other write.
@@ -19,20 +19,20 @@ pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 /// Everything.
 const ALL: &str = "*";
 
-/// What is to be done with a rollout.
+/// A command for a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verb {
-    /// Nothing new starts; of one placement, or of all.
+    /// No other cluster starts; for one placement, or for all.
     Pause(Option<String>),
-    /// It goes on; of one placement, or of all.
+    /// The rollout continues; for one placement, or for all.
     Resume(Option<String>),
-    /// Clusters that soak count as done; of one placement, or of all.
+    /// Soaking clusters count as done; for one placement, or for all.
     Promote(Option<String>),
-    /// What waits for an approval has it.
+    /// Approves waiting changes.
     Approve(Approve),
-    /// What failed is tried again.
+    /// Retries failed clusters or configurations.
     Retry,
-    /// Back to what was last known to be good.
+    /// Rolls back to the last known good configuration.
     Undo,
 }
 
@@ -49,7 +49,7 @@ impl Verb {
         }
     }
 
-    /// Returns the field manager under which it writes. Each verb has one of its own: what a manager applies no more is taken away.
+    /// Returns its field manager. Each verb has its own: server-side apply removes fields that a manager does not apply any more.
     pub const fn manager(&self) -> &'static str {
         match self {
             Self::Pause(_) | Self::Resume(_) => "tidegate-rollout-pause",
@@ -64,13 +64,13 @@ impl Verb {
 /// What a verb writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writing {
-    /// The object of a server-side apply, or, where a field is taken away, of a JSON merge patch.
+    /// The object of a server-side apply, or, to remove a field, of a JSON merge patch.
     pub body: Value,
     /// Which of both.
     pub form: Form,
-    /// What is written, field by field.
+    /// Written fields.
     pub says: Vec<String>,
-    /// What is taken away, field by field.
+    /// Removed fields.
     pub takes: Vec<String>,
     /// Objects that get the content back that was kept of them, before anything else is written.
     pub restores: Vec<Value>,
@@ -83,11 +83,11 @@ pub struct Writing {
 pub enum Form {
     /// Server-side apply.
     Apply,
-    /// A JSON merge patch: a field that others own is only taken away by one.
+    /// A JSON merge patch: only it removes a field that another field manager owns.
     Merge,
 }
 
-/// The verb makes no sense.
+/// The verb cannot be executed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cannot {verb} {rollout}: {why}")]
 pub struct Refusal {
@@ -114,18 +114,22 @@ pub struct Steer<'a> {
     pub reason: Option<&'a str>,
 }
 
-/// Returns what a verb writes, or why it makes no sense.
+/// Returns what a verb writes, or why it cannot be executed.
 pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
     let of_addon = ask.picture.target.kind == TargetKind::ClusterManagementAddOn;
     let found = match (ask.picture.phase, ask.verb) {
-        (Phase::NotManaged, _) => Err("it is not managed here, so that nobody would obey".to_owned()),
+        (Phase::NotManaged, _) => {
+            Err("Tidegate does not manage it, so the command would have no effect".to_owned())
+        }
         (Phase::Deleting, _) => Err("it is being deleted".to_owned()),
         (_, Verb::Pause(place)) if of_addon => pause(ask, place.as_deref()),
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
         (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
         (_, Verb::Approve(wish)) if of_addon => approve(ask, wish),
-        (_, Verb::Approve(_)) => Err("an upgrade of clusters asks for no approval".to_owned()),
-        (_, Verb::Promote(_)) => Err("an upgrade of clusters has no soak that could be ended".to_owned()),
+        (_, Verb::Approve(_)) => Err("an upgrade of clusters requires no approval".to_owned()),
+        (_, Verb::Promote(_)) => {
+            Err("an upgrade of clusters has no soak time that could be ended".to_owned())
+        }
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
             Err("an upgrade is paused as a whole: leave --placement out".to_owned())
         }
@@ -144,9 +148,9 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
     Ok(found.addressed(ask))
 }
 
-const NO_RETRY: &str = "the agents of an add-on try again by themselves, and a failure ends as soon as they succeed; fix the cause, which \
-                        `tidegate why` tells";
-const NO_WAY_BACK: &str = "a cluster of OpenShift cannot go back to the version that it had";
+const NO_RETRY: &str = "the agents of an add-on retry automatically, and a failure ends as soon as they succeed; fix the cause, which \
+                        `tidegate why` shows";
+const NO_WAY_BACK: &str = "an OpenShift cluster cannot be downgraded to its previous version";
 
 impl Writing {
     pub(super) fn apply(fields: Value, says: Vec<String>) -> Self {
@@ -164,7 +168,7 @@ impl Writing {
         Self { note, ..self }
     }
 
-    /// Says whose fields they are, and why they change.
+    /// Adds the name of the object, and the reason of the change.
     fn addressed(mut self, ask: Steer<'_>) -> Self {
         let target = &ask.picture.target;
         for name in ["apiVersion", "kind"] {
@@ -230,7 +234,7 @@ pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
     let near = nearest(asked, known.iter().map(String::as_str));
     let hint = match near {
         Some(near) => format!("; did you mean {near:?}?"),
-        None if known.is_empty() => "; it has no placements, so that only all of it can be paused".to_owned(),
+        None if known.is_empty() => "; it has no placements, so it can only be paused as a whole".to_owned(),
         None => format!("; it has {}", listed(known.iter().map(String::as_str))),
     };
     Err(format!("it has no placement {asked:?}{hint}"))
@@ -239,7 +243,7 @@ pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
 fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let known = paused(ask);
     if known.contains(&ALL) {
-        return Err("all of it is paused already".to_owned());
+        return Err("all placements are paused already".to_owned());
     }
     let value = match place {
         None => ALL.to_owned(),
@@ -255,9 +259,9 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let waiting = ask.picture.counts.waiting;
     let under_way = ask.picture.counts.moving;
     let note = match (waiting, under_way) {
-        (0, 0) => "nothing waits for a turn now: the next change will".to_owned(),
-        (1, 0) => "1 cluster waits until it is resumed".to_owned(),
-        (_, 0) => format!("{waiting} clusters wait until it is resumed"),
+        (0, 0) => "no cluster is waiting now; the next change will wait".to_owned(),
+        (1, 0) => "1 cluster is waiting until the rollout is resumed".to_owned(),
+        (_, 0) => format!("{waiting} clusters are waiting until the rollout is resumed"),
         (_, _) => going_on(under_way),
     };
     Ok(annotated(terms::PAUSED, &value).noting(Some(note)))
@@ -265,8 +269,8 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
 
 fn going_on(under_way: usize) -> String {
     match under_way {
-        1 => "1 cluster that is on its way goes on; nothing new starts".to_owned(),
-        more => format!("{more} clusters that are on their way go on; nothing new starts"),
+        1 => "1 cluster that is being updated finishes; no other cluster starts".to_owned(),
+        more => format!("{more} clusters that are being updated finish; no other cluster starts"),
     }
 }
 
@@ -286,7 +290,7 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         Some(asked) => {
             let place = placement(ask, asked)?;
             if known.contains(&ALL) {
-                return Err("all of it is paused: leave --placement out".to_owned());
+                return Err("all placements are paused: leave --placement out".to_owned());
             }
             if !known.contains(&place.as_str()) {
                 return Err(format!("placement {place} is not paused"));
@@ -314,7 +318,7 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     })
 }
 
-/// What was undone is tried again: what is undone later is not meant.
+/// Retries what was rolled back until now, not what is rolled back later.
 fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let undone = &ask.picture.undone;
     let Some(last) = undone.iter().filter_map(|one| one.since).max() else {
@@ -331,16 +335,16 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
     let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
     let note = match ask.picture.counts.moving {
-        0 => "what was undone is rolled out again, and undone again if too many clusters fail".to_owned(),
+        0 => "the configuration that was rolled back is rolled out again, and rolled back again if too many clusters fail".to_owned(),
         moving => format!(
-            "what was undone is rolled out again; {} going back, and clusters that have not gone back yet count as failed",
+            "the configuration that was rolled back is rolled out again; {} still being rolled back: until they are, they count as failed",
             counted(moving, "cluster")
         ),
     };
     Ok(annotated(terms::RETRIED, &all.join(",")).noting(Some(note)))
 }
 
-/// The clusters that soak now need not soak any longer. Promotions of other placements stay.
+/// Ends the soak time of the clusters that soak now. Promotions of other placements stay.
 fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let place = place.map(|asked| placement(ask, asked)).transpose()?;
     let is_meant = |cluster: &&ClusterView| {
@@ -351,10 +355,10 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let soaking: Vec<&ClusterView> = ask.picture.clusters.iter().filter(is_meant).collect();
     // Only those that were seen: a cluster that succeeds from now on soaks.
     let Some(last) = soaking.iter().filter_map(|cluster| cluster.since).max() else {
-        let mut why = "no cluster soaks: nothing has to stay successful for minSuccessTime now".to_owned();
+        let mut why = "no cluster is in its soak time (minSuccessTime)".to_owned();
         if !ask.picture.approvals.is_empty() {
             let name = &ask.picture.target.name;
-            why = format!("{why}; it waits for an approval: tidegate rollout approve {name}");
+            why = format!("{why}; the change is waiting for approval: tidegate rollout approve {name}");
         }
         return Err(why);
     };
@@ -367,7 +371,7 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     });
     let own = format!("{place}={at}");
     let all: Vec<&str> = others.chain([own.as_str()]).collect();
-    let note = format!("{} need not soak any longer", counted(soaking.len(), "cluster"));
+    let note = format!("the soak time of {} ends now", counted(soaking.len(), "cluster"));
     Ok(annotated(terms::PROMOTED, &all.join(",")).noting(Some(note)))
 }
 
@@ -391,7 +395,7 @@ fn retry(ask: Steer<'_>, now: Timestamp) -> Result<Writing, String> {
     }
     let word = Timestamp::from_second(now.as_second()).unwrap_or(now).to_string();
     let note = format!(
-        "tried again, within the slots that there are: {}",
+        "retried, within the free slots (maxConcurrency): {}",
         counted(failures, "cluster")
     );
     Ok(annotated(marks::RETRY, &word).noting(Some(note)))

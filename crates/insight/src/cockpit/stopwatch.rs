@@ -1,6 +1,6 @@
-//! How long clusters take, seen while one looks on.
+//! Measures how long clusters take.
 //!
-//! Decides what counts as seen: a cluster on its way in one picture and successful in a later one. Of one that was successful
+//! A duration is observed if a cluster is being updated in one picture and successful in a later one. Of one that was successful
 //! before, it is not known how long it took: the hub keeps one time for its start and its success.
 
 use super::cluster::ClusterState;
@@ -45,7 +45,7 @@ impl Stopwatch {
         }
     }
 
-    /// Returns what was seen so far.
+    /// Returns the measurements.
     pub fn pace(&self) -> Pace {
         let each = u32::try_from(self.observed)
             .ok()
@@ -60,7 +60,7 @@ impl Stopwatch {
 /// How long a cluster takes, and how many were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// How many were seen from the beginning of their way to its end.
+    /// The number of clusters whose update was observed from start to end.
     pub observed: usize,
     /// The mean of those.
     pub each: Duration,

@@ -1,6 +1,6 @@
 //! A rollout on one line.
 //!
-//! Decides which numbers are worth telling: those that are not zero.
+//! Shows the numbers that are not zero.
 
 use jiff::Timestamp;
 
@@ -24,11 +24,11 @@ pub(super) fn sentence(counts: &Counts, health: &RolloutHealth) -> String {
 /// The numbers of those that are not done.
 pub(super) fn others(counts: &Counts) -> impl Iterator<Item = String> {
     let rows = [
-        (counts.moving, "on the way"),
+        (counts.moving, "updating"),
         (counts.soaking, "soaking"),
         (counts.failed, "failed"),
         (counts.timed_out, "timed out"),
-        (counts.held, "held"),
+        (counts.held, "blocked"),
         (counts.waiting, "waiting"),
         (counts.leaving, "leaving"),
     ];

@@ -254,7 +254,7 @@ fn put_wave(
     if failures > 0 {
         let may = wave
             .tolerated
-            .map_or_else(String::new, |tolerated| format!(" of {tolerated} that may"));
+            .map_or_else(String::new, |tolerated| format!(" (maxFailures {tolerated})"));
         line = line.and(Tone::Bad, format!(" · {failures} failed{may}"));
     }
     page.push(line);
@@ -270,7 +270,7 @@ fn put_wave(
 fn facts(wave: &Wave) -> Vec<String> {
     let mut facts = Vec::new();
     match wave.state {
-        WaveState::Waiting => facts.push("waits".to_owned()),
+        WaveState::Waiting => facts.push("waiting".to_owned()),
         WaveState::Stopped => facts.push("stopped".to_owned()),
         WaveState::Paused => facts.push("paused".to_owned()),
         WaveState::Unapproved | WaveState::Done | WaveState::Open => {}
@@ -355,13 +355,13 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, width: 
         for (message, clusters) in reasons.into_iter().take(most) {
             let tone = clusters.first().map_or(Tone::Plain, |first| cluster_tone(first));
             let head = Line::of(Tone::Faint, trunk).and(tone, format!("   {}", padded(state.told(), 11)));
-            let room = width.saturating_sub(head.width());
-            page.push(head.and(Tone::Plain, names(&clusters, room, now)));
+            let free = width.saturating_sub(head.width());
+            page.push(head.and(Tone::Plain, names(&clusters, free, now)));
             if !message.is_empty() {
                 let inset = format!("{trunk}              ");
-                let room = width.saturating_sub(inset.chars().count());
+                let free = width.saturating_sub(inset.chars().count());
                 page.extend(
-                    folded(message, room)
+                    folded(message, free)
                         .into_iter()
                         .map(|text| Line::of(Tone::Faint, inset.clone()).and(Tone::Plain, text)),
                 );
@@ -374,15 +374,15 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, width: 
     }
 }
 
-/// Returns as many names as there is room for.
-fn names(clusters: &[&ClusterView], room: usize, now: Timestamp) -> String {
+/// Returns as many names as fit into a width.
+fn names(clusters: &[&ClusterView], free: usize, now: Timestamp) -> String {
     let mut out = String::new();
     for (at, cluster) in clusters.iter().enumerate() {
         let left = clusters.len().saturating_sub(at);
         let word = named(cluster, now);
         let next = out.chars().count().saturating_add(word.chars().count());
-        // Behind the names there must be room for how many more there are.
-        if at >= FEWEST_NAMED && next.saturating_add(16) > room && left > 1 {
+        // The number of the other clusters must fit behind the names.
+        if at >= FEWEST_NAMED && next.saturating_add(16) > free && left > 1 {
             return format!("{out} and {left} more");
         }
         if at > 0 {

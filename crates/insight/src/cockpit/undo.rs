@@ -1,6 +1,6 @@
-//! Back to what was last known to be good: the reference that a rollout has brought is put back to the object before it.
+//! Rollback to the last known good configuration: the changed reference is reset to the previous object.
 //!
-//! Decides where the reference stands, which objects get content back that was kept of them, and when there is no way back: an object that
+//! Finds the reference, the objects whose kept content is restored, and the cases in which a rollback is not possible: an object that
 //! was edited or deleted, and of whose content nothing was kept.
 
 use super::applied::applied;
@@ -10,7 +10,7 @@ use kubernetes::field::quoted;
 use serde_json::{Map, Value, json};
 use store::{ConfigRef, ConfigState, ConfigType, View};
 
-/// Returns what puts an add-on back, or why nothing does.
+/// Returns what rolls an add-on back, or why this is not possible.
 pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let view = ask.store.view(&ask.picture.target.name);
     let view = view.ok_or_else(|| "it is not there".to_owned())?;
@@ -61,7 +61,7 @@ const LISTS: [(&[&str], [&str; 2]); 2] = [
     (&["supportedConfigs"], ["group", "resource"]),
 ];
 
-/// Adds what an earlier undo has applied and this one does not write: left out, it would be taken away.
+/// Adds what an earlier undo has applied and this one does not write: otherwise the API server would remove it.
 fn repeat(spec: &mut Value, before: &Value) {
     for (path, keys) in LISTS {
         let pointer = format!("/{}", path.join("/"));
@@ -119,9 +119,9 @@ fn restore(
 fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> String {
     let Some((change, from)) = edited.first() else {
         if unknown {
-            return "nobody has noted what was good before".to_owned();
+            return "the status has no last known good configuration".to_owned();
         }
-        return "nothing differs from what was last known to be good".to_owned();
+        return "nothing differs from the last known good configuration".to_owned();
     };
     let hash: String = from.hash.chars().take(8).collect();
     let lost = plan::lost_content(
@@ -130,8 +130,8 @@ fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> St
         &from.hash.as_str().into(),
     );
     format!(
-        "{} {} was edited in place, and the content that was good (hash {hash}) is not on the hub any more ({lost}); apply that content \
-         again, it travels as any change does",
+        "{} {} was edited in place, and the last known good content (hash {hash}) is not on the hub any more ({lost}); apply that \
+         content again, it is rolled out as any other change",
         change.what, change.to.object
     )
 }
@@ -154,7 +154,7 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
         (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => String::new(),
     };
     Ok((hash != from.hash && !hash.is_empty() && !from.hash.is_empty())
-        .then(|| format!("{object} has other content than when it was known to be good")))
+        .then(|| format!("the content of {object} differs from the last known good one")))
 }
 
 fn reference(of: &str, object: &str) -> ConfigRef {
@@ -255,7 +255,7 @@ fn place_of(ask: Steer<'_>, change: &Change, from: &Content) -> Result<RefPlace,
     }
     let Some(shared) = shared_place(ask.object, &wanted.of, is_named) else {
         return Err(format!(
-            "the add-on does not name {} {}: it follows from a version; ask for the version before it ({}) by spec.desiredVersion of an \
+            "the add-on does not refer to {} {}: it is selected by a version; set the previous version ({}) in spec.desiredVersion of an \
              AddOnHubConfig, or in the placement's addonTemplate",
             change.what, change.to.object, from.version
         ));
@@ -266,7 +266,7 @@ fn place_of(ask: Steer<'_>, change: &Change, from: &Content) -> Result<RefPlace,
     let own = own.filter(|own| !own.configs.iter().any(|one| is_of(one, &wanted.of)));
     own.map(|own| own.place(&wanted.of, own.configs.len())).ok_or_else(|| {
         format!(
-            "{} names {} {} for {keeper} as well, which is not to go back to {}; give the placements configurations of their own",
+            "{} refers to {} {} for {keeper} as well, which is not rolled back to {}; use separate configurations for the placements",
             shared.told, change.what, change.to.object, from.object
         )
     })

@@ -59,7 +59,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         approvals: Vec::new(),
         next: window.map(|at| Next {
             at,
-            what: "the window opens or shuts".to_owned(),
+            what: "the window opens or closes".to_owned(),
         }),
         eta: (eta_unknown.is_none() && matches!(phase, Phase::Progressing | Phase::Waiting))
             .then(|| eta(&view, counts.total, now))
@@ -95,8 +95,8 @@ fn eta_unknown(clusters: &[ClusterView], phase: Phase) -> Option<String> {
     let names: Vec<&str> = stalled.map(|cluster| cluster.name.as_str()).collect();
     let is_asked = matches!(phase, Phase::Progressing | Phase::Waiting) && !names.is_empty();
     is_asked.then(|| {
-        let verb = if names.len() == 1 { "does" } else { "do" };
-        format!("{} {verb} not go on without an administrator", few(&names))
+        let verb = if names.len() == 1 { "requires" } else { "require" };
+        format!("{} {verb} an administrator", few(&names))
     })
 }
 
@@ -125,7 +125,7 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
     let known = view.clusters.get(&seen.cluster);
     ClusterView {
         name: seen.cluster.to_string(),
-        // The waves are told apart by this until they are made: those that go first are the first one.
+        // Until the waves are built, this is the index: canary clusters are in the first wave.
         wave: usize::from(!record.canary),
         state,
         reason: reason.to_owned(),
@@ -197,7 +197,7 @@ fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
     let each = told(course.basis.each);
     let is_over = course.waiting.is_empty() && course.phase == "Complete";
     let basis = match course.basis.observed {
-        0 => format!("nothing was seen of how long a cluster takes; {each} are assumed of each"),
+        0 => format!("no upgrade of a cluster has completed yet; {each} is assumed for each"),
         count => format!(
             "{} of this upgrade took {each} on average",
             counted(count, "cluster")
@@ -229,7 +229,7 @@ fn notices<E: std::fmt::Display>(
     let refused = view
         .unwritten
         .iter()
-        .map(|why| format!("the hub takes no change of the upgrade: {why}"));
+        .map(|why| format!("the hub rejects the change of the upgrade: {why}"));
     // What the health says, is said once.
     let told = health.told();
     faults
@@ -246,7 +246,7 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
     } else {
         "all clusters"
     };
-    let mut waves = vec![bare("clusters that go first", ""), bare(others, "")];
+    let mut waves = vec![bare("canary clusters", ""), bare(others, "")];
     for cluster in clusters.iter() {
         if let Some(wave) = waves.get_mut(cluster.wave) {
             wave.counts.add(cluster.state);
@@ -267,7 +267,7 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
         wave.state = wave_state(&wave.counts, phase, !ahead.is_empty());
         let names: Vec<&str> = clusters
             .iter()
-            .filter(|cluster| cluster.wave == at && is_on_the_way(cluster))
+            .filter(|cluster| cluster.wave == at && is_updating(cluster))
             .map(|cluster| cluster.name.as_str())
             .collect();
         let own = few(&names);
@@ -292,7 +292,7 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
 }
 
 /// One that has started and cannot go on keeps its slot.
-fn is_on_the_way(cluster: &ClusterView) -> bool {
+fn is_updating(cluster: &ClusterView) -> bool {
     let has_started = cluster.since.is_some();
     cluster.state == ClusterState::Moving || (cluster.state == ClusterState::Stalled && has_started)
 }

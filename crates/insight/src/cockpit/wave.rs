@@ -1,6 +1,6 @@
-//! One wave in the picture of a rollout: clusters that go together.
+//! One wave in the picture of a rollout: clusters that are updated together.
 //!
-//! Holds its shape, and decides how its batches are counted.
+//! The types, and the computation of batches.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -9,71 +9,71 @@ use serde::Serialize;
 use super::approval::WaveApproval;
 use super::cluster::Counts;
 
-/// How far a wave is.
+/// State of a wave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub enum WaveState {
     /// All of its clusters are done.
     Done,
-    /// Its clusters move.
+    /// Its clusters are being updated.
     Open,
     /// It waits for waves before it.
     Waiting,
     /// Too many clusters have failed.
     Stopped,
-    /// A user has paused it.
+    /// It is paused.
     Paused,
-    /// A user has to approve of the change before it goes on.
+    /// It is waiting for approval.
     Unapproved,
 }
 
-/// Clusters that go together.
+/// Clusters that are updated together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Wave {
-    /// What it is called: a decision group, or what all of it has in common.
+    /// Name: a decision group, or a description of the clusters.
     pub name: String,
-    /// The placement, as `namespace/name`; "" where none gives the clusters.
+    /// The placement, as `namespace/name`; "" if the clusters are not selected by a placement.
     pub placement: String,
-    /// Whether it goes first and tolerates no failure.
+    /// Whether it is a mandatory group: it is updated first and tolerates no failure.
     pub mandatory: bool,
-    /// How far it is.
+    /// State.
     pub state: WaveState,
-    /// Its clusters, counted.
+    /// Numbers of clusters by state.
     pub counts: Counts,
-    /// How many may move at once; absent where all may.
+    /// Maximum number of clusters that are updated at the same time; absent if there is no limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<usize>,
-    /// How many batches that makes, and which one goes.
+    /// The number of batches, and the current one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub batches: Option<Batches>,
-    /// How many may fail; absent where failures stop nothing.
+    /// Maximum number of failures; absent if failures do not stop the rollout.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerated: Option<usize>,
-    /// How many of those count against it: of all waves where they share a budget.
+    /// Number of failures that count; for all waves if they share the limit.
     pub failures: usize,
     /// How long a cluster must stay successful, in seconds.
     pub soak_seconds: u64,
-    /// How long a cluster may take, in seconds; absent where it may take indefinitely.
+    /// Deadline of a cluster in seconds; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<u64>,
-    /// How it stands with its approval; absent where none is asked for.
+    /// State of its approval; absent if none is required.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<WaveApproval>,
-    /// The clusters that it waits for, the first of them by name; "" while it waits for none.
+    /// Names of the first clusters that it waits for, or "".
     pub waits_for: String,
-    /// When the next of its clusters gets on by itself.
+    /// When its next cluster continues without an action.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub next_at: Option<Timestamp>,
 }
 
-/// Batches of a wave of which only so many clusters may move at once.
+/// Batches of a wave with a limit of clusters that are updated at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Batches {
-    /// The one that goes: 1 is the first.
+    /// The current batch; 1 is the first.
     pub current: usize,
-    /// How many there are, if no cluster fails.
+    /// Number of batches, if no cluster fails.
     pub total: usize,
 }
 

@@ -131,7 +131,7 @@ fn compact(waves: Vec<Wave>, clusters: &mut [ClusterView]) -> Vec<Wave> {
     kept
 }
 
-/// The clusters on the way or soaking, by wave: the first of them by name.
+/// The clusters that are updated or soaking, by wave: the first of them by name.
 fn movers(clusters: &[ClusterView]) -> BTreeMap<usize, String> {
     let mut found: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
     for cluster in clusters {

@@ -13,9 +13,9 @@ pub fn written(
     dry_run: bool,
 ) -> Vec<Line> {
     let (suffix, write, take) = if dry_run {
-        (" (dry run)", "would write", "would take away")
+        (" (dry run)", "would set", "would remove")
     } else {
-        ("", "wrote", "took away")
+        ("", "set", "removed")
     };
     let head = format!(": {}{suffix}", done(verb));
     let mut page = vec![Line::of(Tone::Strong, target.told()).and(Tone::Plain, head)];
@@ -27,7 +27,7 @@ pub fn written(
     }
     if !taken_from.is_empty() {
         let from = taken_from.join(", ");
-        page.push(Line::of(Tone::Faint, format!("  over what {from} had written")));
+        page.push(Line::of(Tone::Faint, format!("  overwrites fields of {from}")));
     }
     let note = writing.note;
     page.extend(note.map(|note| Line::of(Tone::Faint, format!("  {note}"))));
@@ -40,7 +40,7 @@ const fn done(verb: &Verb) -> &'static str {
         Verb::Resume(_) => "resumed",
         Verb::Promote(_) => "promoted",
         Verb::Approve(_) => "approved",
-        Verb::Retry => "asked for another try",
-        Verb::Undo => "put back",
+        Verb::Retry => "retry requested",
+        Verb::Undo => "rolled back",
     }
 }

@@ -1,7 +1,6 @@
-//! Words of this program, with Kubernetes' word beside each: those of `docs/glossary.md`, and no other.
+//! Words of this program with Kubernetes' words, from `docs/glossary.md`.
 //!
-//! Decides which rows a word means: its own, and those that have it for the common word, so that a user who knows Kubernetes'
-//! word finds ours.
+//! A topic matches a row by its own word, or by Kubernetes' word.
 
 use kubernetes::field::one_line;
 
@@ -32,7 +31,7 @@ pub(super) fn rows() -> impl Iterator<Item = Row> {
     })
 }
 
-/// Returns what the glossary says of a word; nothing when it is not in there.
+/// Returns the glossary's text for a word; `None` if the glossary does not have it.
 pub(super) fn ask(topic: &str) -> Option<String> {
     let topic = one_line(topic).to_lowercase();
     let is_meant = |list: &str| list.split(", ").any(|word| word.to_lowercase() == topic);
@@ -65,7 +64,7 @@ const SHORTEST: usize = 3;
 
 fn page(row: &Row) -> String {
     let common = if row.common.is_empty() {
-        "Kubernetes has no word for it".to_owned()
+        "no Kubernetes term".to_owned()
     } else {
         format!("in Kubernetes: {}", row.common)
     };

@@ -19,23 +19,25 @@ pub(super) fn words(id: &str) -> Option<Words> {
     match id {
         "policy/compile" => fixed(
             "A policy among the checked files compiles.",
-            "`tidegate check` holds every AddOnPolicy of the files to what the hub would say of it, and judges the other files by those \
-             that compile. A policy of Kubernetes' own kinds may be right for an API server that can do more: then what hangs \
-             on it is unknown. `tidegate policy lint` shows the place in the expression.",
+            "`tidegate check` compiles every AddOnPolicy in the files as the hub does, and checks the other files with those that \
+             compile. A policy of Kubernetes' own kinds may use functions of a newer API server: then results that depend on it are \
+             unknown. `tidegate policy lint` shows the position in the expression.",
         ),
         "policy/lint" => fixed(
-            "A policy says what is probably meant.",
-            "`tidegate policy lint` tells of a policy that compiles: names that nobody reads, fields that the definitions lack, parts without an id, \
-             a field or a message, deep loops, and exceptions that have ended. The policy is in force all the same.",
+            "A policy has no probable mistake.",
+            "`tidegate policy lint` reports for a policy that compiles: unused names, fields that the definitions lack, parts without an \
+             id, a field or a message, deep loops, and expired exceptions. The policy is enforced nevertheless.",
         ),
         "policy/former-group" => fixed(
-            "A policy is written in the group that its kind has now.",
-            "AddOnPolicy was a kind of addon.open-cluster-management.io and is one of tidegate.io. The former group is read for one release \
-             more; a policy of the same name in the present group takes its place as soon as it compiles. docs/policies.md says how to move.",
+            "A policy uses the current API group of its kind.",
+            "AddOnPolicy was a kind of addon.open-cluster-management.io and is now one of tidegate.io. The former group is read for one \
+             more release; a policy of the same name in the current group replaces it as soon as it compiles. docs/policies.md describes \
+             the migration.",
         ),
         "audit/left-out" => fixed(
             "A report lists at most 200 findings.",
-            "The worst are listed, at most 20 of one object; the summary counts them all, and this line says how many more there are.",
+            "The most severe findings are listed, at most 20 per object; the summary counts all of them, and this line shows how many \
+             are not listed.",
         ),
         _ => of_policy(id),
     }
@@ -57,9 +59,9 @@ fn of_policy(id: &str) -> Option<Words> {
     Some(Words {
         summary: format!("A rule of the policy {policy:?}, which is not part of this program."),
         text: format!(
-            "It is about {what}. Read it with `kubectl get addonpolicy {policy} -o yaml`, or in the folder that --policies names. \
-             What its findings do is said by `validationActions` of the policy, and by the operator's enforcement file \
-             ({{rule: \"policy/{policy}/*\", action: Warn}}); `exceptions` of the policy excuse single objects."
+            "The rule is {what}. Show it with `kubectl get addonpolicy {policy} -o yaml`, or in the folder that --policies names. \
+             `validationActions` of the policy and the operator's enforcement file set what its findings do \
+             ({{rule: \"policy/{policy}/*\", action: Warn}}); `exceptions` of the policy exempt single objects."
         ),
     })
 }

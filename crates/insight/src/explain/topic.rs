@@ -16,7 +16,7 @@ use kubernetes::field::{listed, nearest};
 
 /// A word that names nothing.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("nothing is called {topic:?}{}", meant(.near))]
+#[error("no topic has the name {topic:?}{}", meant(.near))]
 pub struct Unknown {
     /// The word.
     pub topic: String,
@@ -43,7 +43,7 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
             cause.id,
             cause.summary,
             cause.text,
-            "a cause that `tidegate why` names",
+            "a cause that `tidegate why` reports",
         ));
     }
     if let Some(Words { summary, text }) = own::words(topic) {
@@ -51,11 +51,11 @@ pub fn explain(topic: &str) -> Result<String, Unknown> {
             topic,
             &summary,
             &text,
-            "an id of messages, and of no built-in rule",
+            "an id of messages, not of a built-in rule",
         ));
     }
     if let Some(Term { word, kind, says }) = term(topic) {
-        let about = format!("{kind}; `tidegate why` says what it means for one cluster");
+        let about = format!("{kind}; `tidegate why` shows what it means for one cluster");
         return Ok(format!("{word}\n\n{}\n\n({about})\n", render::wrapped(says, "")));
     }
     let is_id = topic.contains('/') && (!topic.contains(['.', '[']) || is_name(topic));
@@ -86,7 +86,7 @@ pub fn list() -> String {
     let rules = catalogue();
     let rows = rules.iter().map(|entry| (entry.id, entry.summary));
     put(&mut text, rows);
-    text.push_str("\nCauses that `tidegate why` names:\n");
+    text.push_str("\nCauses that `tidegate why` reports:\n");
     put(&mut text, CAUSES.iter().map(|cause| (cause.id, cause.summary)));
     text.push_str("\nReasons of conditions:\n");
     put(
@@ -95,7 +95,7 @@ pub fn list() -> String {
     );
     text.push_str("\nAnnotations, labels and finalizers:\n");
     put(&mut text, NAMES.iter().map(|term| (term.word, term.says)));
-    text.push_str("\nWords of this program, which are found under Kubernetes' words as well:\n");
+    text.push_str("\nWords of this program, which are also found by Kubernetes' words:\n");
     put(&mut text, glossary::rows().map(|row| (row.words, row.meaning)));
     text.push_str(
         "\nKinds (a field is KIND.path, for instance ClusterManagementAddOn.spec.installStrategy):\n",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_of_somebodys_own_policy_says_where_to_look() {
+    fn an_id_of_a_policy_of_a_user_says_where_to_look() {
         let text = explain("[policy/teams.example.com/team]").expect("an id of a message");
         assert!(
             text.starts_with("policy/teams.example.com/team\n\n")
@@ -200,11 +200,10 @@ mod tests {
             DEFAULT:  "All"
             ALLOWED:  "All", "Progressive", "ProgressivePerGroup"
 
-            All moves every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision group
-            by group.
-        "#]].assert_eq(
-            &explain("cma.spec.installStrategy.placements[0].rolloutStrategy.type").expect("a field"),
-        );
+            All updates every cluster at once, Progressive cluster by cluster, ProgressivePerGroup decision
+            group by group.
+        "#]]
+        .assert_eq(&explain("cma.spec.installStrategy.placements[0].rolloutStrategy.type").expect("a field"));
         let text = explain("ManagedClusterAddOn").expect("a kind");
         assert!(text.contains("FIELDS") && text.contains("spec"), "{text}");
         let text = explain("spec.desiredVersion").expect("a field of several kinds");
@@ -241,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_knows_gets_a_suggestion() {
+    fn an_unknown_topic_gets_a_suggestion() {
         for (topic, near) in [
             ("WaitingForSlots", "WaitingForSlot"),
             ("tidegate.io/pause", "tidegate.io/paused"),

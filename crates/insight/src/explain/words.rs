@@ -24,57 +24,57 @@ terms! {
     /// Names of annotations, labels and finalizers.
     NAMES,
     "an annotation" {
-        "tidegate.io/approval-before": "On a ClusterManagementAddOn: before which decision groups a change waits until somebody approves of it. A list such as `namespace/name=prod`, a group by name or index or `*` for all, or `*=prod` for every placement.";
-        "tidegate.io/approved": "On a ClusterManagementAddOn: of what somebody has approved. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters tell. `tidegate rollout approve` writes it.";
-        "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soaks. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
-        "tidegate.io/on-failure": "On a ClusterManagementAddOn: what becomes of rollouts that stop because too many clusters failed. `undo`: clusters go back to what was last known to be good; `stop`: nothing new starts; or a list of placements as `namespace/name=undo`.";
-        "tidegate.io/retried": "On a ClusterManagementAddOn: content that was undone before a time is tried again. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all. `tidegate rollout retry` writes it.";
-        "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a schedule of five fields, a duration, perhaps a time zone; several separated by `;`. First installations do not wait.";
-        "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that have to be installed on a cluster, up to date and available before this one is installed or upgraded there.";
-        "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. What is under way goes on.";
-        "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: what only v1alpha1 can hold, so that a conversion loses nothing. Not for people.";
-        "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: what only v1beta1 can hold, so that a conversion loses nothing. Not for people.";
-        "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: `true` refuses to delete it while clusters have the add-on.";
-        "tidegate.io/removals-allowed-until": "On a ClusterManagementAddOn: until this time (RFC 3339, at most a day ahead) removals have no budget.";
-        "tidegate.io/opt-out": "On a ManagedCluster: the add-ons, separated by commas, that no install strategy may give it; `*` means all.";
-        "tidegate.io/skip-hooks": "On a ManagedClusterAddOn: `true` lets it go without its pre-delete hooks.";
+        "tidegate.io/approval-before": "On a ClusterManagementAddOn: the decision groups before which a change waits for approval. A list such as `namespace/name=prod`, a group by name or index or `*` for all, or `*=prod` for every placement.";
+        "tidegate.io/approved": "On a ClusterManagementAddOn: the approvals. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters show. `tidegate rollout approve` writes it.";
+        "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soak times. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
+        "tidegate.io/on-failure": "On a ClusterManagementAddOn: what happens to rollouts that stop because too many clusters failed. `undo`: clusters are rolled back to the last known good configuration; `stop`: no other cluster starts; or a list of placements as `namespace/name=undo`.";
+        "tidegate.io/retried": "On a ClusterManagementAddOn: content that was rolled back before a time is rolled out again. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all. `tidegate rollout retry` writes it.";
+        "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a cron schedule of five fields, a duration and an optional time zone; several are separated by `;`. First installations do not wait.";
+        "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that must be installed on a cluster, up to date and available before this one is installed or updated there.";
+        "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. Clusters that are being updated finish.";
+        "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: fields that only v1alpha1 has, so that a conversion loses nothing. Do not edit it.";
+        "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: fields that only v1beta1 has, so that a conversion loses nothing. Do not edit it.";
+        "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: with `true`, the webhook rejects its deletion while clusters have the add-on.";
+        "tidegate.io/removals-allowed-until": "On a ClusterManagementAddOn: until this time (RFC 3339, at most a day ahead) the number of removals is not limited.";
+        "tidegate.io/opt-out": "On a ManagedCluster: the add-ons, separated by commas, that no install strategy may install on it; `*` means all.";
+        "tidegate.io/skip-hooks": "On a ManagedClusterAddOn: with `true`, it is deleted without its pre-delete hooks.";
         "tidegate.io/hook-timeout": "On a ManagedClusterAddOn: how long its pre-delete hooks may take, such as `10m`; `0` means indefinitely.";
-        "tidegate.io/hook-timeout-policy": "On a ManagedClusterAddOn: `release` or `block`, for the time after the hook time-out.";
+        "tidegate.io/hook-timeout-policy": "On a ManagedClusterAddOn: what happens after the hook time-out: `release` or `block`.";
         "tidegate.io/hook-failed": "On a ManagedClusterAddOn that is being deleted, written by the controllers: how often its hooks have failed, and when last.";
         "tidegate.io/hook-of": "On a ManifestWork of hooks, written by the controllers: the uid of the ManagedClusterAddOn that they run for.";
-        "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that gave it, or `label-selector`. Only add-ons with this mark are taken away again, and none that somebody else applies.";
-        "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when nothing selects its cluster. It goes when the decision grace is over.";
-        "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations came from its cluster.";
-        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement gave. While spec.desiredVersion is the same and no other field manager owns it, it follows the placement; so it does where the manager that applies the add-on leaves it out.";
-        "tidegate.io/kept-content": "On a ControllerRevision, written by the controllers: it holds content that an add-on ran well, to which a rollout can go back. The value is the name of the add-on.";
+        "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that selected it, or `label-selector`. The controllers remove only add-ons with this annotation, and none that another field manager applies.";
+        "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when no placement selects its cluster. It is removed when the decision grace has passed.";
+        "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations were copied from its cluster.";
+        "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement has set. While spec.desiredVersion is equal to it and no other field manager owns the field, the field follows the placement, also if the manager that applies the add-on omits it.";
+        "tidegate.io/kept-content": "On a ControllerRevision, written by the controllers: it has content that an add-on ran successfully, to which a rollout can be rolled back. The value is the name of the add-on.";
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
-        "tidegate.io/audit-content": "On a report of the audit: a digest of what it says.";
-        "tidegate.io/audit-left-out": "On a report of the audit: how many findings did not fit.";
-        "addon.open-cluster-management.io/lifecycle": "On a ClusterManagementAddOn: `addon-manager`, or absent, lets the hub manage the add-on; `tidegate` lets Tidegate manage it and nobody else; `self` and everything else leaves it to its own manager.";
+        "tidegate.io/audit-content": "On a report of the audit: a digest of its content.";
+        "tidegate.io/audit-left-out": "On a report of the audit: the number of findings that are not listed.";
+        "addon.open-cluster-management.io/lifecycle": "On a ClusterManagementAddOn: `addon-manager`, or absent: the hub manages the add-on; `tidegate`: only Tidegate manages it; `self` or any other value: its own manager manages it.";
         "addon.open-cluster-management.io/addon-pre-delete": "On a Job or Pod of an AddOnTemplate: it runs before the add-on is deleted. As a finalizer of a ManagedClusterAddOn: it stays until these have completed.";
-        "addon.open-cluster-management.io/deletion-orphan": "On a manifest: its object stays on the cluster when the add-on goes.";
-        "addon.open-cluster-management.io/values": "Values for add-ons that render charts; travels from a ManagedCluster to its add-ons.";
+        "addon.open-cluster-management.io/deletion-orphan": "On a manifest: its object stays on the cluster when the add-on is removed.";
+        "addon.open-cluster-management.io/values": "Values for add-ons that render charts; it is copied from a ManagedCluster to its add-ons.";
         "addon.open-cluster-management.io/hosting-cluster-name": "On a ManagedClusterAddOn: the cluster on which its agent runs instead.";
         "addon.open-cluster-management.io/v1alpha1-install-namespace": "The install namespace of a ManagedClusterAddOn as v1beta1 shows it.";
-        "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent for which it asks. Of any other requester it counts for nothing.";
-        "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations that it was made from.";
-        "tidegate.io/placement-access": "On a ManagedClustersUpgrade: the signed record that its author may use the placements of other namespaces. A user who may get them renews it with the value renew.";
-        "cluster.open-cluster-management.io/mcu-retry": "On a ManagedClustersUpgrade: each new value tries again, once, the clusters that have failed.";
+        "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent that requests the certificate. It is ignored on requests of any other user.";
+        "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations from which it was rendered.";
+        "tidegate.io/placement-access": "On a ManagedClustersUpgrade: the signed record that its author may use placements in other namespaces. A user with permission to get them renews it with the value `renew`.";
+        "cluster.open-cluster-management.io/mcu-retry": "On a ManagedClustersUpgrade: each new value retries the failed clusters once.";
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";
-        "configsSpecHash": "On a ManifestWork: another spelling of configSpecHash that is read, never written.";
-        "tidegate.io/merged-configs": "On a ClusterManagementAddOn: types of which every layer counts for what the layers above it leave open, as <resource>.<group>; addondeploymentconfigs.addon.open-cluster-management.io is the only one.";
+        "configsSpecHash": "On a ManifestWork: another spelling of configSpecHash; it is read, but never written.";
+        "tidegate.io/merged-configs": "On a ClusterManagementAddOn: types whose layers are merged: each layer sets the fields that the layers above it do not set. Written as <resource>.<group>; addondeploymentconfigs.addon.open-cluster-management.io is the only one.";
         "tidegate.io/protected-configs": "On a ClusterManagementAddOn: types that no cluster may override, as <resource>.<group>, separated by commas; with addonhubconfigs or addontemplates also the version.";
-        "tidegate.io/added-fields": "On a CustomResourceDefinition of Open Cluster Management, by `tidegate definitions apply`: which fields and columns it has added, so that `revert` takes out no other.";
-        "tidegate.io/hub-without-ocm": "On a CustomResourceDefinition, by `tidegate crds --for-hub-without-ocm`: a kind of Open Cluster Management, in the form for a hub that has not got it.";
-        "simulated-cluster/faults": "On a ManagedCluster that `tidegate dev` simulates: what goes wrong there, one fault a line, as in `tidegate dev fault`.";
+        "tidegate.io/added-fields": "On a CustomResourceDefinition of Open Cluster Management, by `tidegate definitions apply`: which fields and columns it has added, so that `revert` removes no others.";
+        "tidegate.io/hub-without-ocm": "On a CustomResourceDefinition, by `tidegate crds --for-hub-without-ocm`: a kind of Open Cluster Management, for a hub without OCM.";
+        "simulated-cluster/faults": "On a ManagedCluster that `tidegate dev` simulates: its simulated faults, one per line, as in `tidegate dev fault`.";
     }
     "a label" {
-        "tidegate.io/permission": "On a RoleBinding, written by the controllers: the permission of the AddOnTemplate that it stands for.";
-        "tidegate.io/hub-permissions": "On a Role or ClusterRole: `allowed` means that add-on agents may be given it.";
-        "addon.open-cluster-management.io/version": "On an AddOnTemplate: the version that it offers.";
+        "tidegate.io/permission": "On a RoleBinding, written by the controllers: the permission of the AddOnTemplate for which it was created.";
+        "tidegate.io/hub-permissions": "On a Role or ClusterRole: `allowed` means that it may be bound to add-on agents.";
+        "addon.open-cluster-management.io/version": "On an AddOnTemplate: its version of the add-on.";
         "addon.open-cluster-management.io/name": "On the objects of the token infrastructure: the add-on that they are for.";
-        "addon.open-cluster-management.io/token-infrastructure": "On a ServiceAccount, Role or RoleBinding: it belongs to the token infrastructure of an add-on.";
+        "addon.open-cluster-management.io/token-infrastructure": "On a ServiceAccount, Role or RoleBinding: it is part of the token infrastructure of an add-on.";
         "cluster.open-cluster-management.io/clusterset": "On a ManagedCluster: its cluster set.";
         "cluster.open-cluster-management.io/placement": "On a PlacementDecision: its placement.";
         "cluster.open-cluster-management.io/decision-group-index": "On a PlacementDecision: the index of its decision group.";
@@ -82,19 +82,19 @@ terms! {
         "open-cluster-management.io/addon-name": "On a ManifestWork, a certificate request or a RoleBinding: the add-on that it is for.";
         "open-cluster-management.io/addon-namespace": "On a ManifestWork in the namespace of a hosting cluster: the namespace of its ManagedClusterAddOn.";
         "open-cluster-management.io/cluster-name": "On a certificate request: the cluster.";
-        "open-cluster-management.io/addon-template-name": "On a RoleBinding: it comes from an AddOnTemplate.";
-        "open-cluster-management.io/addon-version": "On a ManifestWork: the version of the add-on that it carries.";
-        "feature.open-cluster-management.io/addon-": "On a ManagedCluster, with the name of an add-on behind it: how the add-on is there (`available`, `unhealthy`, `unreachable`).";
+        "open-cluster-management.io/addon-template-name": "On a RoleBinding: it was created for an AddOnTemplate.";
+        "open-cluster-management.io/addon-version": "On a ManifestWork: the version of the add-on that it deploys.";
+        "feature.open-cluster-management.io/addon-": "On a ManagedCluster, followed by the name of an add-on: the state of the add-on on the cluster (`available`, `unhealthy`, `unreachable`).";
     }
     "the name of a reporter" {
-        "tidegate.io/controllers": "Who has written an event: the controllers.";
+        "tidegate.io/controllers": "The reporter of events: the controllers.";
     }
     "a finalizer" {
         "addon.open-cluster-management.io/hosting-addon-pre-delete": "Of a ManagedClusterAddOn: it stays until the pre-delete manifests on the hosting cluster have completed.";
-        "addon.open-cluster-management.io/hosting-manifests-cleanup": "Of a ManagedClusterAddOn: it stays until the works of the hosting cluster are gone.";
-        "cluster.open-cluster-management.io/addon-pre-delete": "An old spelling, taken away when the finalizers are written.";
-        "cluster.open-cluster-management.io/hosting-addon-pre-delete": "An old spelling, taken away when the finalizers are written.";
-        "cluster.open-cluster-management.io/hosting-manifests-cleanup": "An old spelling, taken away when the finalizers are written.";
+        "addon.open-cluster-management.io/hosting-manifests-cleanup": "Of a ManagedClusterAddOn: it stays until the works on the hosting cluster are deleted.";
+        "cluster.open-cluster-management.io/addon-pre-delete": "An old spelling, removed when the finalizers are written.";
+        "cluster.open-cluster-management.io/hosting-addon-pre-delete": "An old spelling, removed when the finalizers are written.";
+        "cluster.open-cluster-management.io/hosting-manifests-cleanup": "An old spelling, removed when the finalizers are written.";
     }
 }
 

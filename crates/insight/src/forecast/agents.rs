@@ -1,6 +1,6 @@
-//! Agents that do what they are told and say so.
+//! Simulated agents that apply every change and report it.
 //!
-//! Decides that a connected cluster applies everything and that it runs; one that the hub does not hear of says nothing.
+//! A connected cluster applies everything successfully; a cluster that is not available reports nothing.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn is_of(work: &Value, addon: &str) -> bool {
     name == Some(addon)
 }
 
-/// A cluster that the hub knows nothing of, as in files of a folder, counts as connected.
+/// A cluster without a ManagedCluster, as in files of a folder, counts as connected.
 fn is_connected(world: &World<'_>, cluster: &str) -> bool {
     let key = ObjectKey::new(Kind::Cluster, "", cluster);
     let stated = world

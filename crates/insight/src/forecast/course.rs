@@ -20,7 +20,7 @@ use store::{Settings, Store};
 const MOST_PLANS: usize = 4096;
 /// The most plans in a row that are written without an answer of agents between them.
 const MOST_WRITES: usize = 16;
-/// The most waits in a row in which nothing moves.
+/// The most waits in a row without a change.
 const MOST_PAUSES: usize = 32;
 
 /// What happens at one time.
@@ -29,11 +29,11 @@ pub struct Wave {
     /// Seconds after the start.
     #[serde(rename = "afterSeconds")]
     pub after: i64,
-    /// Clusters that get the add-on.
+    /// Clusters on which the add-on is installed.
     pub installed: Vec<String>,
-    /// Clusters that are given something else than they had.
+    /// Clusters that are updated.
     pub moved: Vec<String>,
-    /// Clusters from which it goes.
+    /// Clusters from which it is removed.
     pub removed: Vec<String>,
 }
 
@@ -42,19 +42,19 @@ impl Wave {
     pub(super) fn parts(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
         let all = [
             ("install", &self.installed),
-            ("move", &self.moved),
+            ("update", &self.moved),
             ("remove", &self.removed),
         ];
         all.into_iter().filter(|(_, clusters)| !clusters.is_empty())
     }
 }
 
-/// What does not move, and why.
+/// What is not updated, and why.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct HeldCluster {
     /// The cluster; none when the whole add-on is concerned.
     pub cluster: Option<String>,
-    /// Whether a wave has moved it, so that it stops on its way.
+    /// Whether a wave has started it, so that its update does not complete.
     pub moved: bool,
     /// Why.
     pub why: String,
@@ -69,7 +69,7 @@ pub struct Forecast {
     pub clusters: usize,
     /// The waves.
     pub waves: Vec<Wave>,
-    /// What does not move in the end.
+    /// Clusters that are not updated at the end.
     pub held: Vec<HeldCluster>,
     /// Whether the course was cut because it did not come to an end.
     pub cut: bool,
@@ -88,7 +88,7 @@ pub fn forecast(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<Forecast> 
     courses
 }
 
-/// Returns the add-ons, those first that others depend on: who waits for them sees where they come to.
+/// Returns the add-ons; those that others depend on come first, so that their result is known.
 fn in_order(store: &Store) -> Vec<String> {
     let mut order = Vec::new();
     let mut seen = BTreeSet::new();
@@ -184,7 +184,7 @@ fn held(world: &World<'_>, addon: &str, plan: &Plan, waves: &[Wave]) -> Vec<Held
     let silent: BTreeSet<String> = agents::silent(world, addon).into_iter().collect();
     for cluster in silent {
         if !held.iter().any(|held| held.cluster.as_ref() == Some(&cluster)) {
-            let why = "the hub does not hear of the cluster, so nothing is confirmed there".to_owned();
+            let why = "the cluster is not available to the hub, so its agent confirms nothing".to_owned();
             held.push(HeldCluster {
                 moved: moved.contains(cluster.as_str()),
                 cluster: Some(cluster),
@@ -232,7 +232,7 @@ mod tests {
             }
             in_order(&store).join(" ")
         };
-        assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,nobody")]), "b a c");
+        assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,missing")]), "b a c");
         assert_eq!(order(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "")]), "b c a d");
     }
 

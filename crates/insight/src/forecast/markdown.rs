@@ -33,7 +33,7 @@ pub fn markdown(
             &format!("{}: no difference.\n", counted(same, "other add-on")),
         );
     } else if forecasts.is_empty() && upgrades.is_empty() {
-        put(&mut out, "Nothing: there is no add-on.\n");
+        put(&mut out, "Nothing: the hub has no add-on.\n");
     }
     let upgrades = upgrades_text(upgrades, listing);
     if !upgrades.is_empty() {
@@ -80,7 +80,7 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     if forecast.cut {
         put(
             out,
-            "* the forecast ends here: the hub would go on for a long time",
+            "* the forecast ends here: the rollout takes too long to simulate",
         );
     }
     if !forecast.held.is_empty() || forecast.cut {

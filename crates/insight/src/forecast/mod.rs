@@ -1,4 +1,4 @@
-//! What would happen on a hub if no user touched it any more.
+//! Forecast: what happens on a hub if no user changes it.
 //!
 //! Decides nothing about add-ons: `plan::addon` plans, as in the controllers, on a hub in memory; its writes are done there,
 //! agents that are connected report success, and time passes when that is all that is left. Reads and writes no real hub.

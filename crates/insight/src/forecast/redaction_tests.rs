@@ -195,7 +195,7 @@ proptest! {
 }
 
 #[test]
-fn the_name_of_a_secret_stands_in_a_dump() {
+fn the_name_of_a_secret_is_in_a_dump() {
     let hub = at_rest(&asked(&json!([manifest(0, ""), manifest(13, "")]), &json!({})));
     let (_, text) = dumped(&hub);
     for name in ["calm-hub-kubeconfig", "my-secret-1"] {

@@ -13,14 +13,14 @@ use kubernetes::field::{Listing, counted};
 /// The most clusters that are listed by name.
 const MOST_NAMED: usize = 12;
 
-/// Returns forecasts for people; `same` add-ons go on as they would anyway.
+/// Returns forecasts for people; `same` add-ons have no difference.
 pub fn text(forecasts: &[Forecast], same: usize, listing: Listing) -> String {
     let mut out = String::new();
     for forecast in forecasts {
         one(&mut out, forecast, listing);
     }
     if forecasts.is_empty() && same == 0 {
-        line(&mut out, "there is no add-on");
+        line(&mut out, "the hub has no add-on");
     } else if same > 0 {
         let others = counted(same, "add-on");
         line(&mut out, &format!("{others}: no difference"));
@@ -48,7 +48,7 @@ pub(super) fn headline(forecast: &Forecast) -> String {
             String::new()
         };
         format!(
-            "{installed} installed, {moved} moved, {removed} removed in {}{over}; {clusters} at the end",
+            "{installed} installed, {moved} updated, {removed} removed in {}{over}; {clusters} at the end",
             counted(forecast.waves.len(), "wave"),
         )
     }
@@ -71,13 +71,13 @@ fn one(out: &mut String, forecast: &Forecast, listing: Listing) {
     if forecast.cut {
         line(
             out,
-            "  the forecast ends here: the hub would go on for a long time",
+            "  the forecast ends here: the rollout takes too long to simulate",
         );
     }
     line(out, "");
 }
 
-/// What does not move: held, or stopped by the way; which clusters, or the add-on; and why.
+/// What is not updated, blocked or started without completing: the clusters, or the add-on; and why.
 pub(super) fn held(forecast: &Forecast, listing: Listing) -> Vec<(&'static str, String, &str)> {
     let mut reasons: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
     for held in &forecast.held {
@@ -85,8 +85,8 @@ pub(super) fn held(forecast: &Forecast, listing: Listing) -> Vec<(&'static str, 
         clusters.extend(held.cluster.clone());
     }
     let each = reasons.into_iter().map(|((moved, why), clusters)| {
-        // A cluster that a wave has moved stops on its way; it is not held.
-        let word = if moved { "stops" } else { "held" };
+        // The update of a cluster in a wave does not complete; it is not blocked.
+        let word = if moved { "stops" } else { "blocked" };
         let who = if clusters.is_empty() {
             "the add-on".to_owned()
         } else {

@@ -186,7 +186,7 @@ mod tests {
 
     const NAMESPACE: &str = "open-cluster-management-agent-addon";
     const TOLD: &str = "3 clusters: INSTALL_NAMESPACE is spec.installNamespace of the ManagedClusterAddOn; \
-        OCM leaves it empty where no AddOnDeploymentConfig gives agentInstallNamespace";
+        OCM leaves it empty if no AddOnDeploymentConfig sets agentInstallNamespace";
 
     #[test]
     fn a_namespace_that_only_the_add_on_of_the_cluster_gives_is_named() {

@@ -51,20 +51,20 @@ fn tell(out: &mut String, told: &TakeOver, listing: Listing) {
             out,
             &format!(
                 "  {clusters}: INSTALL_NAMESPACE is spec.installNamespace of the ManagedClusterAddOn; \
-                 OCM leaves it empty where no AddOnDeploymentConfig gives agentInstallNamespace"
+                 OCM leaves it empty if no AddOnDeploymentConfig sets agentInstallNamespace"
             ),
         );
     }
     for (why, clusters) in reasons(&told.unrendered) {
         line(
             out,
-            &format!("  no work can be made for {}: {why}", clusters.join(" ")),
+            &format!("  no work can be rendered for {}: {why}", clusters.join(" ")),
         );
     }
     if !told.others.is_empty() {
         let each = told.others.iter().map(|(kind, count)| format!("{count} {kind}"));
         let each: Vec<String> = each.collect();
-        line(out, &format!("  beside works: {}", each.join(", ")));
+        line(out, &format!("  in addition to works: {}", each.join(", ")));
     }
     line(out, "");
 }

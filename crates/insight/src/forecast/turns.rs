@@ -1,7 +1,7 @@
-//! When a rollout would be over if every cluster succeeded: the rollout engine, played on.
+//! The end of a rollout if every cluster succeeds: a simulation with the rollout engine.
 //!
 //! Decides nothing about turns: `model::engine::decide` does, on units that succeed as long after they were told as those took that were seen.
-//! Does bounded work: of a rollout with more turns than it plays, the end is told in proportion.
+//! Does bounded work: the end of a rollout with more turns than it simulates is extrapolated.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MOST_TURNS: usize = 2_000;
 pub struct Ending {
     /// How long it takes from now.
     pub after: Duration,
-    /// Whether it was played to its end, and not only told in proportion.
+    /// Whether it was simulated to its end, and not extrapolated.
     pub exact: bool,
 }
 
@@ -91,7 +91,7 @@ impl Play {
         Duration::try_from(self.now.duration_since(since)).unwrap_or_default()
     }
 
-    /// Tells those that may move to do so; returns whether there are any.
+    /// Starts the clusters that may start; returns whether there are any.
     fn start(&mut self, verdicts: &[Verdict]) -> bool {
         let mut has_started = false;
         for (unit, verdict) in self.units.iter_mut().zip(verdicts) {
@@ -185,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_somebody_has_no_end() {
+    fn what_needs_an_administrator_has_no_end() {
         let failed = UnitState::Failed(Timestamp::from_second(START).expect("a time"));
         assert_eq!(played(1, 0, 1, &[failed, UnitState::ToApply]), None);
     }
 
     #[test]
-    fn a_long_rollout_is_told_in_proportion() {
+    fn a_long_rollout_is_extrapolated() {
         let many = vec![UnitState::ToApply; 20_000];
         let (after, exact) = played(1, 0, 60, &many).expect("it ends");
         assert!(!exact);

@@ -1,6 +1,6 @@
-//! What would happen to upgrades of clusters: wave by wave, and when it would be over.
+//! Forecast of upgrades of clusters: the waves, and the end.
 //!
-//! Decides layout. The course is `upgrade`'s, made by the planner of the controllers; no time is told as known that was not seen.
+//! The planner of the controllers simulates the course. A duration that was not observed is shown as an assumption.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use store::{Name, Settings};
 pub struct UpgradeForecast {
     /// Its namespace and name.
     pub upgrade: String,
-    /// How it goes on.
+    /// Its course.
     pub course: Course,
 }
 
@@ -80,7 +80,7 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
         line(
             out,
             &format!(
-                "  held     {}: {reason}: {message}",
+                "  blocked  {}: {reason}: {message}",
                 named(&texts(clusters), listing)
             ),
         );
@@ -89,7 +89,7 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
         line(
             out,
             &format!(
-                "  waits    {}: {}",
+                "  waiting  {}: {}",
                 named(&texts(clusters), listing),
                 hold.sentence()
             ),
@@ -102,19 +102,23 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
 fn end(course: &Course, listing: Listing) -> String {
     let each = length(seconds(course.basis.each));
     let basis = match course.basis.observed {
-        0 => format!("nothing was seen of how long a cluster takes; {each} is assumed of each"),
+        0 => format!("no upgrade of a cluster has completed yet; {each} is assumed for each"),
         1 => format!("one cluster of this upgrade took {each}"),
         count => format!("{count} clusters of this upgrade took {each} on average"),
     };
     if !course.stalled.is_empty() {
-        let verb = if course.stalled.len() == 1 { "does" } else { "do" };
+        let verb = if course.stalled.len() == 1 {
+            "requires"
+        } else {
+            "require"
+        };
         let clusters = named(&texts(&course.stalled), listing);
-        return format!("it is not known when it ends: {clusters} {verb} not go on without an administrator");
+        return format!("the end is not known: {clusters} {verb} an administrator");
     }
     match course.ends_after.map(seconds) {
-        None => format!("the forecast ends here: there are more waves than are told ({basis})"),
-        Some(0) => "nothing is left to wait for".to_owned(),
-        Some(after) => format!("over after {} ({basis})", length(after)),
+        None => format!("the forecast ends here: there are more waves than are shown ({basis})"),
+        Some(0) => "no cluster is left to upgrade".to_owned(),
+        Some(after) => format!("ETA after {} ({basis})", length(after)),
     }
 }
 

@@ -93,7 +93,7 @@ pub fn works(
     })
 }
 
-/// Says that a work stays as it was made before: what is told above it is not in it.
+/// Returns a note if the ManifestWork does not contain the values above it, because it is not updated yet.
 fn outdated(work: &Value, instance: Option<&Value>) -> Option<String> {
     let annotations = work.pointer("/metadata/annotations")?;
     let made_of = annotations.get(CONFIG_SPEC_HASH)?.as_str()?;
@@ -125,7 +125,7 @@ fn outdated(work: &Value, instance: Option<&Value>) -> Option<String> {
     let made_of = each.collect::<Vec<_>>().join(", ");
     let name = text(work, "/metadata/name");
     Some(format!(
-        "ManifestWork {name} stays as it was made before, of {made_of}: the values above are not in it"
+        "ManifestWork {name} is not updated: it was rendered from {made_of}, and does not contain the values above"
     ))
 }
 
@@ -198,13 +198,13 @@ pub fn works_notes(rendered: &RenderedCluster) -> Vec<String> {
         held,
     } = rendered;
     let Some(origins) = origins else {
-        let mut lines = vec![format!("{cluster} does not get the add-on {addon}.")];
+        let mut lines = vec![format!("The add-on {addon} is not installed on {cluster}.")];
         lines.extend(held.iter().cloned());
         return lines;
     };
     let mut lines = vec![format!("{addon} on {cluster}")];
     if !origins.deployed {
-        lines.push("No template is used: another program makes the works of this add-on.".to_owned());
+        lines.push("No template is used: another program creates the works of this add-on.".to_owned());
     }
     section(
         &mut lines,
@@ -213,7 +213,7 @@ pub fn works_notes(rendered: &RenderedCluster) -> Vec<String> {
     );
     section(&mut lines, "variables", origins.variables.iter().map(value_line));
     section(&mut lines, "images", origins.mirrors.iter().map(value_line));
-    section(&mut lines, "held", held.iter().cloned());
+    section(&mut lines, "blocked", held.iter().cloned());
     if works.is_empty() {
         lines.push("There are no works.".to_owned());
     }
@@ -237,7 +237,7 @@ fn config_line(one: &ConfigOrigin) -> String {
         let (namespace, name) = (&before.config.namespace, &before.config.name);
         let slash = if namespace.is_empty() { "" } else { "/" };
         format!(
-            "; until the rollout brings it: {namespace}{slash}{name} ({})",
+            "; until the rollout reaches the cluster: {namespace}{slash}{name} ({})",
             brief(&before.desired)
         )
     });
@@ -298,7 +298,7 @@ mod tests {
     const HASH: &str = "1111111111111111111111111111111111111111111111111111111111111111";
 
     #[test]
-    fn a_work_of_something_else_is_told_and_that_of_what_is_assigned_is_not() {
+    fn an_outdated_work_is_reported_and_a_current_one_is_not() {
         let hashes = |hash: &str| json!({"addondeploymentconfigs.g/n/a": hash}).to_string();
         let work = |hash: &str| {
             let annotations = json!({CONFIG_SPEC_HASH: hashes(hash)});
@@ -312,7 +312,7 @@ mod tests {
         let told = outdated(&work(&other), Some(&instance)).expect("it is outdated");
         assert!(
             told.starts_with(
-                "ManifestWork w stays as it was made before, of addondeploymentconfigs n/a (22222222)"
+                "ManifestWork w is not updated: it was rendered from addondeploymentconfigs n/a (22222222)"
             ),
             "{told}"
         );

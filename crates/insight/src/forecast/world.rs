@@ -17,11 +17,11 @@ use store::{Event, Kind, ObjectKey, Settings, Store};
 /// What a round of writes did to clusters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moves {
-    /// Clusters that got the add-on.
+    /// Clusters on which the add-on was installed.
     pub(super) installed: BTreeSet<String>,
-    /// Clusters that were given something else than they had.
+    /// Clusters that were updated.
     pub(super) moved: BTreeSet<String>,
-    /// Clusters from which it goes.
+    /// Clusters from which it is removed.
     pub(super) removed: BTreeSet<String>,
 }
 

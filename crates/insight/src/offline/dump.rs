@@ -38,14 +38,14 @@ pub struct Dump {
 #[derive(Debug, thiserror::Error)]
 pub enum DumpError {
     /// It is no JSON, or lacks what a dump has.
-    #[error("this is no dump of a hub: {0}")]
+    #[error("not a dump of a hub: {0}")]
     Malformed(String),
     /// Another kind of document.
-    #[error("this is no dump of a hub: its kind is {0:?}, `tidegate snapshot` writes {KIND:?}")]
+    #[error("not a dump of a hub: its kind is {0:?}, but `tidegate snapshot` writes {KIND:?}")]
     Foreign(String),
     /// Written by another version of this program.
     #[error(
-        "the dump has format {0}, this version reads format {FORMAT}: take it again with `tidegate snapshot`"
+        "the dump has format {0}, but this version reads format {FORMAT}: create it again with `tidegate snapshot`"
     )]
     Format(u64),
 }
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Object {
             .find(lacks_text)
         {
             Some(field) => Err(D::Error::custom(format!(
-                "every item of objects must be an object of a hub; one has no text at {field}"
+                "every item of objects must be a Kubernetes object; one has no string at {field}"
             ))),
             None => Ok(Self(read)),
         }
@@ -132,7 +132,7 @@ impl Dump {
         let mut hub = Hub::default();
         for name in &written.complete {
             let known = Kind::ALL.into_iter().find(|kind| kind.word() == name);
-            let unknown = || DumpError::Malformed(format!("nobody knows the kind {name:?}"));
+            let unknown = || DumpError::Malformed(format!("unknown kind {name:?}"));
             hub.complete(known.ok_or_else(unknown)?);
         }
         for definition in &written.definitions {
@@ -296,7 +296,7 @@ impl WrittenConfig {
                 let known = ABSENCES
                     .into_iter()
                     .find(|absence| absence_word(*absence) == word);
-                let unknown = || DumpError::Malformed(format!("nobody knows the absence {word:?}"));
+                let unknown = || DumpError::Malformed(format!("unknown absence {word:?}"));
                 ConfigLookup::Absent(known.ok_or_else(unknown)?)
             }
         };
@@ -357,7 +357,7 @@ mod tests {
     fn what_is_no_dump_says_why() {
         for (text, said) in [
             ("", "EOF"),
-            ("[]", "no dump"),
+            ("[]", "not a dump of a hub"),
             ("{\"kind\": \"List\"}", "\"List\""),
             ("{\"kind\": \"TidegateSnapshot\", \"format\": 9}", "format 9"),
             ("{\"kind\": \"TidegateSnapshot\", \"format\": 1}", "takenAt"),
@@ -367,12 +367,12 @@ mod tests {
             ),
             (
                 "{\"kind\": \"TidegateSnapshot\", \"format\": 1, \"takenAt\": \"2026-01-01T00:00:00Z\", \"complete\": [], \"objects\": [1]}",
-                "no text at /apiVersion",
+                "no string at /apiVersion",
             ),
             (
                 "{\"kind\": \"TidegateSnapshot\", \"format\": 1, \"takenAt\": \"2026-01-01T00:00:00Z\", \"complete\": [],
                   \"objects\": [{\"apiVersion\": \"v1\", \"kind\": \"Namespace\", \"metadata\": 3}]}",
-                "no text at /metadata/name",
+                "no string at /metadata/name",
             ),
         ] {
             let error = Dump::read(text).expect_err(text).to_string();

@@ -10,7 +10,7 @@ const PREFIX: usize = 8;
 /// Texts, and what takes their place.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Finder {
-    /// Which pairs of bytes any of them begins with: most places are told by these alone.
+    /// The pairs of bytes with which the texts begin: most positions are excluded by these alone.
     pairs: Vec<bool>,
     /// By what they begin with, the longest first.
     known: BTreeMap<[u8; PREFIX], Vec<(String, String)>>,

@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_credentials_are_told_from_names_about_them() {
+    fn names_of_credentials_are_distinguished_from_names_about_them() {
         for name in [
             "password",
             "DB_PASSWORD",

@@ -57,12 +57,12 @@ fn instead<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
     }
 }
 
-/// One object on the way from the add-on to the cluster.
+/// One object in the chain from the add-on to the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Link {
     /// The object to open: kind, namespace and name.
     pub object: String,
-    /// What it says.
+    /// Its state.
     pub says: String,
     /// Whether the chain stops here.
     pub stops: bool,
@@ -86,13 +86,13 @@ impl Link {
 /// What a cause means for the reader of the answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
-    /// It does not come right by itself: an administrator has to act.
+    /// An administrator must act.
     Fault,
-    /// It takes its time: until then, where that is known.
+    /// The wait ends without an action, at this time if it is known.
     Waits(Option<Timestamp>),
-    /// The add-on is not there, and nothing asks for it there.
+    /// The add-on is not installed, and the cluster is not selected.
     Absent,
-    /// The cluster is ready, and is meant to keep what it has.
+    /// The cluster is ready, and intentionally keeps its configuration.
     Meant,
 }
 
@@ -103,7 +103,7 @@ pub(super) struct Cause {
     /// What exactly, in words that clusters may share.
     pub(super) detail: String,
     pub(super) grade: Grade,
-    /// What to type; absent where the kind of the cause alone decides it.
+    /// The command to run; absent if it depends only on the cause.
     pub(super) command: Option<String>,
 }
 
@@ -145,7 +145,7 @@ impl Cause {
 pub struct Chain {
     /// The cluster.
     pub cluster: String,
-    /// The objects on the way, outermost first.
+    /// The objects of the chain, outermost first.
     pub links: Vec<Link>,
     /// Id of the cause; none when all is well.
     pub cause: Option<&'static str>,
@@ -153,7 +153,7 @@ pub struct Chain {
     pub grade: Option<Grade>,
     /// What exactly.
     pub detail: String,
-    /// What to type.
+    /// The command to run.
     pub command: String,
     /// Since when the add-on has been in this state there.
     pub since: Option<Timestamp>,
@@ -175,13 +175,13 @@ pub struct Group {
     pub grade: Grade,
     /// What exactly.
     pub detail: String,
-    /// What to type, for the first of the clusters.
+    /// The command to run, for the first of the clusters.
     pub command: String,
     /// The clusters, sorted; none when the add-on as a whole is concerned.
     pub clusters: Vec<String>,
 }
 
-/// Why an add-on is not where it should be.
+/// Why an add-on is not ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answer {
     /// The add-on.
@@ -196,7 +196,7 @@ pub struct Answer {
     pub clusters: usize,
     /// How many of them have it as it should be.
     pub ready: usize,
-    /// How many of them wait for what comes by itself.
+    /// How many of them are waiting without a fault.
     pub waiting: usize,
     /// The causes, the one of most clusters first.
     pub groups: Vec<Group>,
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_nobody_has_is_told_with_those_that_there_are() {
+    fn an_unknown_name_is_reported_with_the_existing_ones() {
         let said = |known: &[&str]| Unknown::addon("helo", known.iter().copied()).to_string();
         let none = "no ClusterManagementAddOn has the name \"helo\"; ";
         assert_eq!(

@@ -1,17 +1,17 @@
-//! The causes that can be named, each with its cure.
+//! The causes that `tidegate why` reports, each with its fix.
 //!
-//! Decides their ids and words: the table is the page of `tidegate explain why/…`.
+//! The table is also the page of `tidegate explain why/…`.
 
 /// A cause and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct CauseDoc {
     /// Its id: `why/what`.
     pub id: &'static str,
-    /// One sentence: what is the matter.
+    /// One sentence that describes the problem.
     pub summary: &'static str,
-    /// Why that stops the add-on, and the cure.
+    /// Why that stops the add-on, and what to do.
     pub text: &'static str,
-    /// The cure in one line.
+    /// What to do, in one line.
     pub fix: &'static str,
 }
 
@@ -26,281 +26,296 @@ macro_rules! causes {
 causes! {
     STRATEGY = "why/install-strategy",
         "The install strategy selects no cluster.",
-        "Its type is not driven, its label selector is absent or cannot be read, so nothing is installed and nothing is \
+        "Tidegate does not support its type, or its label selector is missing or invalid, so no add-on is installed and none is \
          removed. Correct spec.installStrategy of the ClusterManagementAddOn.",
         "correct spec.installStrategy of the ClusterManagementAddOn";
     PLACEMENT_MISSING = "why/placement-missing",
         "A placement of the install strategy does not exist.",
-        "An add-on follows the decisions of placements; one that is not there decides nothing. Create it, or correct \
-         namespace and name in spec.installStrategy.placements.",
+        "The add-on is installed on the clusters in the PlacementDecisions of its placements. A placement that does not exist has no \
+         decisions. Create it, or correct namespace and name in spec.installStrategy.placements.",
         "create the Placement, or correct spec.installStrategy.placements";
     ROLLING_PLACEMENT_MISSING = "why/rolling-placement-missing",
-        "The placement that changes of spec.configuration go by does not exist.",
-        "With RollingUpdateWithPlacement a change of spec.configuration reaches the clusters of one placement, and there is none of that \
-         name: it reaches nobody, and every cluster keeps what it has. Create the placement, correct name and namespace, or choose \
-         UpdateAll.",
+        "The placement of spec.configuration.rolloutStrategy does not exist.",
+        "With RollingUpdateWithPlacement a change of spec.configuration is rolled out to the clusters of one placement. No placement \
+         has that name, so the change is rolled out to no cluster, and every cluster keeps its configuration. Create the placement, \
+         correct its name and namespace, or use UpdateAll.",
         "create the Placement, or correct spec.configuration.rolloutStrategy.rollingUpdateWithPlacement";
     PLACEMENT_UNDECIDED = "why/placement-undecided",
-        "A placement exists, but nobody has decided it.",
-        "The placement controller writes PlacementDecisions. Without them nothing is known, so nothing changes. See the \
-         conditions of the Placement, the ManagedClusterSetBindings of its namespace, and whether the controller runs.",
-        "see the conditions of the Placement and the bindings of its namespace";
+        "A placement has no complete PlacementDecision yet.",
+        "OCM's placement controller writes PlacementDecisions. Until they are complete, the selected clusters are unknown and nothing \
+         changes. Check the conditions of the Placement, the ManagedClusterSetBindings of its namespace, and whether the placement \
+         controller runs.",
+        "check the conditions of the Placement and the ManagedClusterSetBindings of its namespace";
     BINDING_MISSING = "why/cluster-set-unbound",
-        "A placement may choose from no cluster set.",
-        "A Placement sees the clusters of the ManagedClusterSets that are bound to its namespace by a ManagedClusterSetBinding. \
-         There is no binding that counts, so it can decide for nobody.",
+        "No cluster set is bound to the namespace of a placement.",
+        "A Placement selects clusters from the ManagedClusterSets that are bound to its namespace by a ManagedClusterSetBinding. The \
+         namespace has no valid binding, so the placement selects no cluster.",
         "bind a cluster set to the namespace of the Placement";
     ADDON_DELETING = "why/addon-deleting",
         "The ClusterManagementAddOn is being deleted.",
-        "What is going away gets nothing new. Its ManagedClusterAddOns go first, with their hooks; finalizers say whom it \
-         waits for.",
-        "delete what is left of it, or see the finalizers of what does not go";
+        "An add-on that is being deleted is not updated. Its ManagedClusterAddOns are deleted first, after their pre-delete hooks. The \
+         finalizers show what the deletion waits for.",
+        "delete the ManagedClusterAddOns that are left, or check the finalizers that block the deletion";
     SELF_MANAGED = "why/self-managed",
-        "The add-on manages itself, so the hub installs it nowhere.",
-        "Its annotation addon.open-cluster-management.io/lifecycle is neither absent nor addon-manager. Then the install strategy is \
-         for the add-on's own manager to follow; it has not, or there is none, because the value is a slip.",
+        "The add-on manages itself, so the hub does not install it.",
+        "Its annotation addon.open-cluster-management.io/lifecycle has a value other than addon-manager and tidegate. Then the add-on's \
+         own manager implements the install strategy. That manager has not created a ManagedClusterAddOn, or it does not exist because \
+         the value of the annotation is a typing error.",
         "run the add-on's own manager, or let the hub manage the add-on";
-    NOBODY = "why/no-clusters-selected",
-        "No cluster has the add-on, and none is to get it.",
-        "Nothing is selected: no placement has decided for a cluster, no label matches, or, with the install strategy Manual, \
-         nobody has created a ManagedClusterAddOn. An add-on that is nowhere is not ready.",
+    NO_CLUSTERS_SELECTED = "why/no-clusters-selected",
+        "No cluster is selected, and no cluster has the add-on.",
+        "No placement selects a cluster, or no cluster matches the label selector, or the install strategy is Manual and no \
+         ManagedClusterAddOn was created. An add-on that is installed on no cluster is not ready.",
         "select clusters in spec.installStrategy, or create a ManagedClusterAddOn in the namespace of a cluster";
     NOT_SELECTED = "why/not-selected",
-        "Nothing selects the cluster.",
-        "None of the placements of the add-on has decided for the cluster, and nobody has created a ManagedClusterAddOn \
-         there by hand. Compare the predicates and tolerations of the Placement with the labels and taints of the cluster.",
-        "let a placement or a label select the cluster, or create a ManagedClusterAddOn in its namespace";
+        "No placement and no label selects the cluster.",
+        "No placement of the add-on selects the cluster, and no user has created a ManagedClusterAddOn for it. Compare the predicates \
+         and tolerations of the Placement with the labels and taints of the cluster.",
+        "select the cluster by a placement or a label, or create a ManagedClusterAddOn in its namespace";
     CLUSTER_MISSING = "why/cluster-missing",
         "The hub has no ManagedCluster of that name.",
-        "A decision or a ManagedClusterAddOn outlived its cluster, or names one that never joined. Nothing is installed until \
-         it exists, and what is reported there is out of date.",
-        "let the cluster join, or have its placement decide again, or delete the ManagedClusterAddOn";
+        "A PlacementDecision or a ManagedClusterAddOn names a cluster that was deleted or has never joined. The add-on is not \
+         installed until the ManagedCluster exists, and the reported status is out of date.",
+        "join the cluster, wait until the placement is decided again, or delete the ManagedClusterAddOn";
     CLUSTER_LEAVING = "why/cluster-leaving",
         "The ManagedCluster is being deleted.",
-        "A cluster that leaves gets nothing new. What is on it goes with it.",
-        "nothing; the add-on goes with the cluster";
+        "Add-ons of a cluster that is being deleted are not updated. They are removed with the cluster.",
+        "no action is necessary; the add-on is removed with the cluster";
     NOT_ACCEPTED = "why/cluster-not-accepted",
         "The hub has not accepted the cluster.",
-        "Before spec.hubAcceptsClient is true a cluster has no namespace on the hub, so nothing can be created for it.",
-        "accept it: spec.hubAcceptsClient: true of the ManagedCluster";
+        "While spec.hubAcceptsClient is not true, the cluster has no namespace on the hub, so no ManagedClusterAddOn can be created \
+         for it.",
+        "accept the cluster: set spec.hubAcceptsClient: true in the ManagedCluster";
     NAMESPACE_MISSING = "why/cluster-namespace-missing",
         "The cluster has no namespace on the hub.",
-        "A ManagedClusterAddOn lives in the namespace that has the name of its cluster. The registration controller of the hub creates it \
-         when the cluster is accepted; it has not, or somebody has deleted it. Until it is there, nothing can be created for the cluster.",
-        "see why the hub's registration controller does not create the namespace, or create it";
+        "A ManagedClusterAddOn is created in the namespace that has the name of its cluster. OCM's registration controller creates \
+         this namespace when the cluster is accepted. It has not done so, or the namespace was deleted. Until it exists, no \
+         ManagedClusterAddOn can be created for the cluster.",
+        "check why the hub's registration controller does not create the namespace, or create it";
     OPTED_OUT = "why/opted-out",
-        "The cluster does not want the add-on.",
-        "An annotation of the ManagedCluster lists the add-on, or all of them. Remove it from there if that is over.",
+        "The cluster has opted out of the add-on.",
+        "The opt-out annotation of the ManagedCluster lists the add-on, or `*` for all add-ons. Remove the entry if the cluster needs \
+         the add-on.",
         "remove the add-on from the opt-out annotation of the ManagedCluster";
     GRACE = "why/deselected",
-        "Nothing selects the cluster any more; the add-on is about to go.",
-        "It stays for the decision grace, so that a placement that flaps removes nothing. Select the cluster again to keep it.",
-        "select the cluster again if the add-on should stay";
+        "No placement selects the cluster any more; the add-on will be removed.",
+        "The add-on is kept until the decision grace is over, so that a placement that changes briefly removes no add-on. Select the \
+         cluster again to keep it.",
+        "select the cluster again to keep the add-on";
     ADOPTED = "why/adopted",
-        "Nothing selects the cluster, and the add-on stays because somebody else applies it.",
-        "Argo CD, Flux or kubectl applies the ManagedClusterAddOn: it is theirs, whatever our marks say, and an install strategy takes \
-         away only what it gave. A tool that prunes takes it away when it goes out of Git; Argo CD does not, because the \
-         ManagedClusterAddOn has an owner.",
-        "take the ManagedClusterAddOn out of what applies it, then delete it if it is still there";
+        "No placement selects the cluster, but another field manager applies the add-on.",
+        "Argo CD, Flux or kubectl applies the ManagedClusterAddOn. Tidegate removes only the add-ons that an install strategy has \
+         created, even if this one has Tidegate's annotations. A GitOps tool that prunes removes it when it is deleted from Git; Argo \
+         CD does not, because the ManagedClusterAddOn has an owner.",
+        "delete the ManagedClusterAddOn from its source (Git), then from the hub if it still exists";
     REMOVAL_HELD = "why/removal-held",
-        "Nothing selects the cluster any more, but the add-on does not go yet.",
-        "So many instances would go that something else may be wrong: a selector, a scheduler, or a hub that does not show its \
-         clusters. Some go every minute; where clusters are absent that nobody saw go, none does.",
-        "annotate the ClusterManagementAddOn with tidegate.io/removals-allowed-until=<time> if all of them shall go";
+        "No placement selects the cluster any more, but the removal is blocked.",
+        "So many add-ons would be removed at the same time that the cause may be an error: a wrong selector, a failure of the \
+         placement controller, or a hub that lists its clusters incompletely. Only a few are removed every minute. If ManagedClusters \
+         are missing whose deletion the controllers have not observed, none is removed.",
+        "annotate the ClusterManagementAddOn with tidegate.io/removals-allowed-until=<time> to remove them all";
     REMOVAL_UNCONFIRMED = "why/removal-unconfirmed",
-        "Nothing selects the cluster any more, but the reasons cannot be read again.",
-        "Before an instance is taken away, the add-on, its placements, their decisions and the cluster are read by name. The hub \
-         refuses one of them or does not answer, so the instance stays. The object and the answer are named.",
-        "let the controllers read the object that is named, or see why the hub does not answer";
+        "No placement selects the cluster any more, but the controllers cannot confirm this.",
+        "Before an add-on is removed, the controllers read the ClusterManagementAddOn, its placements, their decisions and the cluster \
+         by name. The hub rejects one of these requests or does not respond, so the add-on is kept. The message names the object and \
+         the response.",
+        "grant the controllers permission to read the object in the message, or check why the hub does not respond";
     DELETING = "why/deleting",
         "The ManagedClusterAddOn is being deleted.",
-        "What is going away gets nothing new; it is created again afterwards if the cluster is still selected. Finalizers \
-         say whom it waits for.",
-        "see metadata.finalizers of the ManagedClusterAddOn";
+        "An add-on that is being deleted is not updated. If the cluster is still selected, the add-on is created again after the \
+         deletion. The finalizers show what the deletion waits for.",
+        "check metadata.finalizers of the ManagedClusterAddOn";
     HOOK = "why/pre-delete-hook",
         "A pre-delete hook has not completed.",
-        "The Jobs and Pods that an add-on wants to run before it goes hold its deletion. After the hook time-out it goes \
-         without them, unless the policy is to block. See the work of the hooks and its feedback.",
-        "see the hook's Job on the cluster; annotate the add-on to skip it";
+        "The deletion waits for the add-on's pre-delete Jobs and Pods. After the hook time-out the add-on is deleted without them, \
+         unless the policy is block. Check the ManifestWork of the hooks and its status feedback.",
+        "check the hook's Job on the cluster; annotate the add-on to skip it";
     LABEL = "why/name-too-long",
-        "The name of the add-on does not fit into a label.",
-        "Clusters tell by a label that they have an add-on; this name is too long for one. Everything else works.",
+        "The name of the add-on is too long for a label.",
+        "The controllers set a label with the name of the add-on on its ManagedClusters; this name is too long for it. Everything else \
+         works.",
         "choose a shorter name";
     WORK_NOT_REMOVED = "why/work-not-removed",
-        "The cluster's agent has not let go of a work.",
-        "The work is being deleted. Its agent takes what it deployed off the cluster and then removes its finalizer; until then the work \
-         stays.",
-        "see whether the cluster is available and its work agent runs";
+        "The cluster's agent has not removed a ManifestWork.",
+        "The ManifestWork is being deleted. The work agent removes the resources of the work from the cluster and then its finalizer. \
+         Until then the ManifestWork exists.",
+        "check whether the cluster is available and its work agent runs";
     UNSUPPORTED = "why/unsupported-config",
         "A configuration has a type that the add-on does not support.",
-        "The ManagedClusterAddOn refers to a type that stands neither in spec.supportedConfigs nor in \
-         spec.configuration.configs of the ClusterManagementAddOn.",
+        "The ManagedClusterAddOn refers to a type that is neither in spec.supportedConfigs nor in spec.configuration.configs of the \
+         ClusterManagementAddOn.",
         "remove the reference, or list the type in spec.supportedConfigs";
     CONFIG = "why/config-missing",
         "A configuration cannot be used.",
-        "It does not exist, its kind is not served or may not be read, or it names a namespace that it must not name. Until \
-         it can be used the cluster keeps what it has.",
+        "It does not exist, its kind is not served, the controllers have no permission to read it, or its reference has a namespace \
+         that is not allowed. Until it can be used, the cluster keeps its configuration.",
         "create the configuration, or correct the reference";
     CONTENT = "why/content-gone",
-        "The content that was assigned to the cluster is no longer on the hub.",
-        "The configuration was edited or deleted while the rollout held this cluster back. Its works stay as they are until \
-         the rollout reaches it.",
-        "nothing; or let the rollout go on";
+        "The configuration that is assigned to the cluster is no longer on the hub.",
+        "The configuration was edited or deleted while the rollout had not reached this cluster yet. The ManifestWorks of the cluster \
+         do not change until the rollout updates it.",
+        "no action is necessary; or resume the rollout";
     VERSION = "why/version-unknown",
-        "No template offers the version that is asked for.",
+        "No AddOnTemplate has the requested version.",
         "Versions come from the label addon.open-cluster-management.io/version of the AddOnTemplates for this add-on.",
-        "ask for a version that exists, or create its AddOnTemplate";
+        "request a version that exists, or create its AddOnTemplate";
     PAUSED = "why/rollout-paused",
-        "Somebody has paused the rollout.",
-        "The annotation tidegate.io/paused of the ClusterManagementAddOn names the placement, or all of them. What is under way goes on; \
-         nothing new starts until the annotation is taken away.",
-        "take the placement out of the annotation when the pause is over";
+        "The rollout is paused.",
+        "The annotation tidegate.io/paused of the ClusterManagementAddOn names the placement, or all of them. Clusters that are being \
+         updated finish; no other cluster starts until the annotation is removed.",
+        "remove the placement from the annotation to resume";
     SLOT = "why/waits-for-slot",
-        "The cluster waits until others have made room.",
-        "Only so many clusters of the placement change at once. The clusters that take the slots are named; each gives its slot back when \
-         it is done and has stayed successful for minSuccessTime, or when it has failed. Where each of them is at fault, so is the wait.",
-        "see to the clusters that take the slots";
+        "The cluster is waiting for a free slot (maxConcurrency).",
+        "The rollout strategy limits how many clusters of a placement are updated at the same time. The message names the clusters \
+         that use the slots. A cluster frees its slot when it is updated and has stayed successful for minSuccessTime, or when it has \
+         failed. If all of these clusters have problems, their problem is the cause.",
+        "check the clusters that use the slots";
     TURN_OF_GROUP = "why/waits-for-group",
-        "The cluster waits for decision groups that go first.",
-        "Mandatory groups go before all others, and with ProgressivePerGroup every group before the next. The groups and their clusters \
-         that are not done yet are named. Where one of them is at fault, so is the wait.",
-        "see to the clusters of the groups that go first";
+        "The cluster is waiting for decision groups that are updated first.",
+        "Mandatory groups are updated before all others, and with ProgressivePerGroup each group is updated before the next. The \
+         message names the groups and the clusters that are not updated yet. If all of these clusters have problems, their problem is \
+         the cause.",
+        "check the clusters of the groups that are updated first";
     FAILURES = "why/too-many-failures",
-        "The rollout has stopped: more clusters failed than it tolerates.",
-        "Nothing new starts while more clusters have failed, or have taken longer than progressDeadline, than maxFailures tolerates. \
-         It goes on as soon as enough of them have recovered, or have got another configuration.",
-        "fix the clusters that failed, return to what they had, or raise maxFailures";
+        "The rollout has stopped: more clusters failed than maxFailures allows.",
+        "No other cluster starts while more clusters than maxFailures have failed or have exceeded progressDeadline. The rollout \
+         continues when enough of them have recovered or have received another configuration.",
+        "fix the failed clusters, restore their previous configuration, or raise maxFailures";
     MANDATORY = "why/mandatory-group-failed",
         "The rollout has stopped: a cluster of a mandatory decision group has failed.",
-        "Mandatory groups go first, one after the other, and tolerate no failure: maxFailures is for the other groups. Nothing new starts \
-         until the cluster has recovered, or has got another configuration, or the group is no longer mandatory.",
-        "fix the clusters of that group, return to what they had, or take the group out of mandatoryDecisionGroups of the rollout strategy";
+        "Mandatory groups are updated first, one after the other, and tolerate no failure: maxFailures applies to the other groups. No \
+         other cluster starts until the cluster has recovered or has received another configuration, or until the group is no longer \
+         mandatory.",
+        "fix the clusters of that group, restore their previous configuration, or remove the group from mandatoryDecisionGroups of the \
+         rollout strategy";
     UNDONE = "why/rolled-back",
-        "The rollout was undone: the cluster runs with what was last known to be good.",
-        "Too many clusters failed with what the specs want, and the annotation tidegate.io/on-failure asks for an undo. What failed is not given \
-         to anybody until it has other content, or until somebody wants it tried again.",
-        "push content that works, put the old references back, or try again with `tidegate rollout retry`";
+        "The rollout was rolled back: the cluster runs the last known good configuration.",
+        "Too many clusters failed with the configuration of the specs, and the annotation tidegate.io/on-failure requests a rollback. \
+         The failed configuration is not rolled out again until it changes, or until a user retries it.",
+        "apply a configuration that works, restore the previous references, or run `tidegate rollout retry`";
     NO_WAY_BACK = "why/undo-impossible",
-        "The rollout is to be undone, and what was known to be good is no longer on the hub.",
-        "Works are only made of content that has the hash that was assigned. An object that was edited in place has no content but its present \
-         one, and one that is gone has none.",
-        "apply the content that was good again, or push content that works";
+        "The rollout cannot be rolled back: the last known good configuration is no longer on the hub.",
+        "The controllers render ManifestWorks only from content with the assigned hash. Of an object that was edited in place, only \
+         the present content is on the hub; of an object that was deleted, none.",
+        "apply the last known good content again, or apply a configuration that works";
     ROLLOUT_STRATEGY = "why/rollout-strategy",
-        "A rollout strategy has no meaning.",
-        "Until it has one, clusters keep what they have: to guess could change all of them at once.",
+        "A rollout strategy is invalid.",
+        "Until it is valid, clusters keep their configuration: a default strategy could update all of them at once.",
         "correct the rollout strategy in the ClusterManagementAddOn";
     APPROVAL = "why/rollout-approval",
-        "The change waits until somebody approves of it.",
-        "The annotation tidegate.io/approval-before of the ClusterManagementAddOn asks for an approval before a change enters the decision \
-         group of the cluster. Whoever goes before it is done. The message has the entry of the annotation tidegate.io/approved that gives the \
-         approval: it is for this content alone, and means nothing to the next change.",
-        "look at the clusters that went first, and approve";
+        "The change is waiting for approval.",
+        "The annotation tidegate.io/approval-before of the ClusterManagementAddOn requires an approval before a change is rolled out \
+         to the decision group of the cluster. The groups before it are done. The message contains the entry of the annotation \
+         tidegate.io/approved that approves the change. The entry approves only this content; the next change needs another approval.",
+        "check the clusters that were updated first, then approve";
     APPROVAL_INVALID = "why/rollout-approval-invalid",
-        "Where the rollout waits for an approval has no meaning.",
-        "Until the annotation tidegate.io/approval-before has one, clusters keep what they have: a change that asked for care must not travel \
-         without it.",
+        "The annotation tidegate.io/approval-before is invalid.",
+        "Until the annotation is valid, clusters keep their configuration, so that no change is rolled out without the required \
+         approval.",
         "correct the annotation tidegate.io/approval-before of the ClusterManagementAddOn";
     WINDOW = "why/rollout-window",
-        "Changes of the add-on travel in windows, and none is open.",
-        "The annotation tidegate.io/rollout-window says when changes may start; what is under way goes on. The message says when it opens.",
-        "wait for the window, or take the annotation tidegate.io/rollout-window away";
+        "No rollout window is open.",
+        "The annotation tidegate.io/rollout-window defines when changes may start; clusters that are being updated finish. The message \
+         names the time at which the next window opens.",
+        "wait for the window, or remove the annotation tidegate.io/rollout-window";
     WINDOW_INVALID = "why/rollout-window-invalid",
-        "The windows in which changes of the add-on travel have no meaning.",
-        "Until the annotation tidegate.io/rollout-window has one, clusters keep what they have: a change that asked for care must not travel \
-         without it.",
+        "The annotation tidegate.io/rollout-window is invalid.",
+        "Until the annotation is valid, clusters keep their configuration, so that no change is rolled out outside of the windows.",
         "correct the annotation tidegate.io/rollout-window of the ClusterManagementAddOn";
     DEPENDENCY = "why/dependency",
-        "Another add-on has to run on the cluster first.",
-        "The annotation tidegate.io/depends-on names add-ons that have to be installed on a cluster, up to date and available before this one is \
-         installed or upgraded there. One of them is not; this one goes on by itself when it is.",
-        "see what the other add-on waits for on this cluster";
+        "The cluster needs another add-on first.",
+        "The annotation tidegate.io/depends-on names add-ons that must be installed on a cluster, up to date and available before this \
+         one is installed or updated there. One of them is not. This add-on continues automatically when it is.",
+        "check why the other add-on is not ready on this cluster";
     DEPENDENCY_LIST = "why/dependency-list",
-        "The list of add-ons that this one depends on can never be satisfied.",
-        "The annotation tidegate.io/depends-on names an add-on that does not exist, or add-ons depend on each other in a circle. Nobody moves who \
-         has something to take; what runs goes on.",
+        "The annotation tidegate.io/depends-on can never be satisfied.",
+        "The annotation tidegate.io/depends-on names an add-on that does not exist, or add-ons depend on each other in a cycle. \
+         Clusters that need a change are not updated; installed add-ons keep running.",
         "correct the annotation tidegate.io/depends-on of the ClusterManagementAddOn";
     OUTSIDE = "why/outside-rollout",
-        "A change is only meant for other clusters.",
-        "With RollingUpdateWithPlacement a change of spec.configuration reaches the clusters of one placement. The others keep what they \
-         have, and are ready with it.",
-        "nothing; name a wider placement, or UpdateAll, when the change shall reach every cluster";
+        "The change is not rolled out to this cluster.",
+        "With RollingUpdateWithPlacement a change of spec.configuration is rolled out to the clusters of one placement. The other \
+         clusters keep their configuration, and are ready with it.",
+        "no action is necessary; use a placement with more clusters, or UpdateAll, to update every cluster";
     DEADLINE = "why/progress-deadline",
-        "The cluster has taken longer than the rollout allows.",
-        "The agent has not confirmed the configuration within progressDeadline. The cluster counts as failed for the rollout; it still may \
-         come to be ready, and then it counts as that.",
-        "see what the cluster's agent does";
+        "The cluster has exceeded the progressDeadline of the rollout.",
+        "The agent has not confirmed the configuration within progressDeadline. The cluster counts as failed for the rollout. If it \
+         becomes ready later, it counts as ready.",
+        "check the agent of the cluster";
     TURN = "why/rollout-holds",
-        "The rollout holds the cluster back.",
-        "It is not the cluster's turn: the budget is spent, a group has to soak, too many clusters have failed, or somebody \
-         has paused the rollout. The cluster keeps what it has.",
-        "look at the clusters that the rollout waits for";
+        "The rollout has not reached the cluster yet.",
+        "No slot is free (maxConcurrency), a group is in its soak time, too many clusters have failed, or the rollout is paused. The \
+         cluster keeps its configuration.",
+        "check the clusters that the rollout waits for";
     RENDERING = "why/rendering-failed",
-        "The works of the add-on cannot be made.",
-        "The AddOnTemplate, or what it is filled in with, is wrong: a variable that has no value, a manifest that is no object, too large, or \
-         twice the same. This is fixed on the hub; the agent has nothing to do with it.",
-        "correct the AddOnTemplate, or the configuration that it is filled in with";
+        "The ManifestWorks of the add-on cannot be rendered.",
+        "The AddOnTemplate or its values are invalid: a variable has no value, or a manifest is not an object, is too large, or occurs \
+         twice. Correct this on the hub; the agent is not the cause.",
+        "correct the AddOnTemplate, or the configuration with its values";
     NOT_DEPLOYED = "why/not-deployed",
-        "Nobody has deployed the add-on on the cluster.",
-        "No AddOnTemplate makes its works, so the add-on's own manager has to: it writes them and says so in the condition \
-         ManifestApplied. It has not.",
-        "see whether the add-on's own manager runs, or list an AddOnTemplate in spec.supportedConfigs";
+        "The add-on's own manager has not deployed the add-on on the cluster.",
+        "The add-on has no AddOnTemplate, so its own manager must create the ManifestWorks and report the condition ManifestApplied. \
+         It has not done so.",
+        "check whether the add-on's own manager runs, or list an AddOnTemplate in spec.supportedConfigs";
     CREATION = "why/creation-refused",
-        "The hub refuses to create the ManagedClusterAddOn.",
-        "The message is the hub's own: a namespace that is not there or goes, a quota, a webhook, a right that the controllers lack. It is \
-         tried again and again.",
-        "fix what the hub complains about";
+        "The hub rejects the creation of the ManagedClusterAddOn.",
+        "The message comes from the hub: the namespace does not exist or is being deleted, a quota is exceeded, a webhook rejects the \
+         request, or the controllers lack a permission. The controllers retry.",
+        "fix the error that the hub reports";
     WORK_MISSING = "why/work-missing",
         "The cluster has no ManifestWork of the add-on.",
-        "Nothing has been rendered for it yet: the controllers are behind or not running, or the add-on deploys its works \
-         by itself.",
-        "see whether the controllers run, and the events of the ClusterManagementAddOn";
+        "No ManifestWork was rendered yet: the controllers do not run or are still busy, or the add-on's own manager deploys its works.",
+        "check whether the controllers run, and the events of the ClusterManagementAddOn";
     APPLY_FAILED = "why/work-not-applied",
         "The agent of the cluster could not apply the work.",
-        "The cluster's API server refused a manifest: a quota, a missing namespace or kind, a webhook, an immutable field. \
-         The message is the cluster's own.",
-        "correct what the cluster's API server refuses";
+        "The cluster's API server rejected a manifest: a quota, a missing namespace or kind, a webhook, or an immutable field. The \
+         message comes from the cluster.",
+        "correct the manifest that the cluster's API server rejects";
     NOT_REPORTED = "why/agent-silent",
-        "The agent of the cluster has not reported on the present work.",
-        "It is behind, cannot reach the hub, or does not run. What the work's conditions say is about an older state.",
-        "see whether the cluster is available and its work agent runs";
+        "The agent of the cluster has not reported on the current generation of the work.",
+        "The agent is slow, cannot reach the hub, or does not run. The conditions of the work describe an older generation.",
+        "check whether the cluster is available and its work agent runs";
     UNREACHABLE = "why/cluster-unreachable",
-        "The hub does not hear of the cluster.",
-        "Its availability is not True: the registration agent does not renew its lease. Nothing is known of the add-on there.",
-        "bring the cluster's connection to the hub back";
+        "The cluster is not available to the hub.",
+        "The condition ManagedClusterConditionAvailable is not True: the registration agent does not renew its lease. The state of the \
+         add-on on the cluster is unknown.",
+        "restore the connection of the cluster to the hub";
     WORKLOAD = "why/workload-not-ready",
         "A workload of the add-on is not ready on the cluster.",
-        "The manifests are applied, but a Deployment or DaemonSet has fewer ready replicas than it wants.",
-        "look at the pods of that workload on the cluster";
+        "The manifests are applied, but a Deployment or DaemonSet has fewer ready replicas than desired.",
+        "check the pods of that workload on the cluster";
     UNAVAILABLE = "why/resources-unavailable",
         "Resources of the work are not available on the cluster.",
-        "They were applied and are not there, or their kind reports no availability.",
-        "look at these resources on the cluster";
+        "They were applied and do not exist on the cluster, or their kind reports no availability.",
+        "check these resources on the cluster";
     AGENT = "why/agent-waits",
-        "The agent of the add-on is not done.",
-        "It has been given everything and has not said that it runs well.",
-        "look at the add-on's agent on the cluster";
+        "The agent of the add-on has not reported that it is available.",
+        "All resources of the add-on were delivered, but its agent has not reported that it runs correctly.",
+        "check the add-on's agent on the cluster";
     REGISTRATION = "why/not-registered",
-        "The agent of the add-on has not got what it needs on the hub.",
-        "Its identity or its permissions could not be written. The message says which and why.",
-        "see the message and the spec.registration of the AddOnTemplate";
+        "The registration of the add-on's agent on the hub is not complete.",
+        "The controllers could not write the agent's identity or permissions. The message names the object and the error.",
+        "check the message and spec.registration of the AddOnTemplate";
     CLOCK = "why/clock-unknown",
-        "Nobody knows what time it is, so nothing is planned.",
-        "The API servers of the hub do not agree on the time, or clocks jump. Deadlines, soaks and times of grace would end when they have \
-         only begun. It goes on when the answers of the hub have agreed for a minute.",
-        "put the clocks of the hub's API servers and of the machine of the controllers right";
+        "The time of the hub is uncertain, so no changes are made.",
+        "The API servers of the hub report different times, or their clocks jump. With a wrong time, deadlines, soak times and grace \
+         periods would end too early. The controllers continue when the hub's responses have agreed for a minute.",
+        "synchronize the clocks of the hub's API servers and of the machine of the controllers";
     READ_FAILED = "why/read-failed",
         "The controllers cannot read an object that the add-on depends on.",
-        "No list shows the object, and reading it by its name fails, so it is not known whether it is there. Nothing that depends on \
-         it is planned; other add-ons go on. The object and the hub's answer are named.",
-        "let the controllers read the object that is named (tidegate doctor shows missing rights), or see why the hub does not answer";
+        "No list contains the object, and a request for it by name fails, so the controllers cannot determine whether it exists. \
+         Add-ons that depend on it do not change; other add-ons do. The message names the object and the hub's response.",
+        "grant the controllers permission to read the object in the message (tidegate doctor shows missing permissions), or check why \
+         the hub does not respond";
     ADDON_STALLED = "why/addon-stalled",
-        "The ClusterManagementAddOn says that nothing changes any more without a human.",
-        "Its condition Stalled is True, with a reason that this program does not know: another version has written it.",
-        "see the condition Stalled of the ClusterManagementAddOn";
+        "The ClusterManagementAddOn is stalled for a reason that this version does not recognise.",
+        "Its condition Stalled is True, with a reason of another version of Tidegate. An administrator must act before the add-on \
+         continues.",
+        "check the condition Stalled of the ClusterManagementAddOn";
     CONDITION = "why/condition",
-        "A condition of the ManagedClusterAddOn says that something is wrong.",
-        "Somebody else than these controllers has written it: the add-on's own manager, or the registration agent.",
-        "ask the writer of the condition";
+        "A condition of the ManagedClusterAddOn reports a problem.",
+        "Another controller than Tidegate has written the condition: the add-on's own manager, or the registration agent.",
+        "check the controller that has written the condition";
 }
 
 #[cfg(test)]
@@ -308,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_cause_has_its_words() {
+    fn every_cause_has_its_texts() {
         for cause in CAUSES {
             assert!(cause.id.starts_with("why/"), "{}", cause.id);
             assert!(

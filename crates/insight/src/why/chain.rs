@@ -105,7 +105,7 @@ impl Context<'_> {
             .or_else(|| self.undone(cluster))
     }
 
-    /// Returns what an administrator has to repair on a cluster that waits for its turn: that turn alone does not make it well.
+    /// Returns what an administrator must fix on a waiting cluster: its update alone does not make it healthy.
     fn failure_behind(&self, wait: &Cause, instance: &Instance) -> Option<Cause> {
         let words = self.conditions.words(instance);
         let is_stalled =
@@ -118,14 +118,14 @@ impl Context<'_> {
         (found.grade == Grade::Fault).then_some(found)
     }
 
-    /// Why a cluster that runs well does not run with what the specs want. Who failed with that, the add-on says.
+    /// Why a healthy cluster does not run the configuration of the specs. The add-on's conditions name the failed clusters.
     fn undone(&self, cluster: &str) -> Option<Cause> {
         let home = self.home(cluster)?;
         let mut told = self.view.addon.progressions.iter().flatten();
         let found = told.find(|one| one.namespace == home.namespace && one.name == home.name)?;
         found.undone()?;
         let detail = format!(
-            "the rollout of placement {}/{} was undone, so that it runs with what was last known to be good",
+            "the rollout of placement {}/{} was rolled back to the last known good configuration",
             home.namespace, home.name
         );
         let command = format!("tidegate rollout history {}", self.view.addon.name);
@@ -133,7 +133,7 @@ impl Context<'_> {
         Some(cause.graded(Grade::Meant))
     }
 
-    /// What the objects below the instance say that has everything it is to have.
+    /// What the objects below an instance report whose configuration is applied.
     fn below(
         &self,
         instance: &Instance,
@@ -164,13 +164,13 @@ impl Context<'_> {
         let is_silent = found.doc == causes::NOT_REPORTED || found.doc == causes::AGENT;
         if is_late {
             let doc = if is_silent { causes::DEADLINE } else { found.doc };
-            let detail = format!("{}; the progressDeadline of the rollout is over", found.detail);
+            let detail = format!("{}; the progressDeadline of the rollout has passed", found.detail);
             return Some(Cause { doc, detail, ..found });
         }
         if !is_silent {
             return Some(found);
         }
-        // An agent that has just got something needs a moment to report it.
+        // An agent that has just received a change needs a moment to report it.
         let begun = under_way_since(&words);
         let late = begun.and_then(|begun| deadline(self.home(&instance.cluster)?, begun));
         let end = self.patience(begun).into_iter().chain(late).min();
@@ -209,7 +209,7 @@ impl Context<'_> {
         }
     }
 
-    /// What holds an instance before its agent has anything to do.
+    /// What blocks an instance before its agent has a change to apply.
     fn held(&self, instance: &Instance, wait: &Wait) -> Cause {
         let WaitOn::Rollout(turn) = &wait.on else {
             return self.cause_of(wait);
@@ -224,7 +224,7 @@ impl Context<'_> {
         cause
     }
 
-    /// Returns the cause of a wait. What may select a cluster is either not decided or not there.
+    /// Returns the cause of a wait. A placement that may select a cluster has no complete decision or does not exist.
     fn cause_of(&self, wait: &Wait) -> Cause {
         let cause = wait::cause(wait);
         if let WaitOn::MaySelect(namespace, name) = &wait.on
@@ -233,7 +233,7 @@ impl Context<'_> {
             return Cause {
                 doc: causes::PLACEMENT_MISSING,
                 command: Some(command::list_placements(namespace)),
-                detail: format!("{}; it does not exist", cause.detail),
+                detail: format!("{}; the placement does not exist", cause.detail),
                 ..cause
             };
         }
@@ -255,7 +255,7 @@ impl Context<'_> {
         let known = self.view.cluster(cluster);
         let stays = known.is_some_and(|cluster| !cluster.meta.deleting);
         (goes && stays).then(|| {
-            let detail = "nothing keeps the add-on on the cluster; it goes with the next plan";
+            let detail = "nothing keeps the add-on on the cluster; the controllers remove it next";
             Cause::new(causes::GRACE, detail).graded(Grade::Waits(None))
         })
     }
@@ -283,7 +283,7 @@ impl Context<'_> {
         self.view.addon.conditions.iter().chain(stated)
     }
 
-    /// What the controllers say about removals that they hold.
+    /// What the conditions say about blocked removals.
     fn held_by(&self, condition: &Condition) -> Option<Cause> {
         if &*condition.kind != conditions::STALLED || condition.status != Status::True {
             return None;

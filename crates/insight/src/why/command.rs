@@ -57,7 +57,7 @@ pub(super) fn edit(addon: &str) -> String {
 }
 
 /// Returns the command that lets the hub manage an add-on.
-/// Returns the command that gives an add-on to Tidegate where others are another manager's.
+/// Returns the command after which Tidegate manages an add-on, if another manager manages the others.
 pub(super) fn mark(addon: &str) -> String {
     format!(
         "kubectl annotate --field-manager=ops clustermanagementaddon {} addon.open-cluster-management.io/lifecycle=tidegate --overwrite",
@@ -90,7 +90,7 @@ pub(super) fn bind(set: &str, namespace: &str) -> String {
     )
 }
 
-/// Returns what to type about a cause, for an add-on and, where one is concerned, a cluster.
+/// Returns the command for a cause, for an add-on and, if applicable, a cluster.
 pub(super) fn of(cause: &Cause, addon: &str, cluster: Option<&str>) -> String {
     if let Some(command) = &cause.command {
         return command.clone();

@@ -79,7 +79,7 @@ impl PlannedConditions {
         }
     }
 
-    /// Returns why nothing of an add-on changes any more until a human acts: reason and message of its `Stalled`. What `is_theirs` only
+    /// Returns why nothing of an add-on changes until an administrator acts: reason and message of its `Stalled`. What `is_theirs` only
     /// the controllers know, so that it counts as it stands there.
     pub(super) fn stalled<'c>(
         &self,
@@ -122,7 +122,7 @@ impl PlannedConditions {
         // Only `Ready` sums up what other programs deploy; where the controllers do not write it, the agent has to say that it
         // works.
         let needed = if managed { types::READY } else { types::AVAILABLE };
-        let detail = format!("nobody has reported the condition {needed}");
+        let detail = format!("no controller or agent has reported the condition {needed}");
         find(needed).is_none().then(|| Cause::new(causes::AGENT, detail))
     }
 

@@ -52,7 +52,7 @@ impl Context<'_> {
         }
     }
 
-    /// The command that lets removals go for an hour.
+    /// The command that allows removals for an hour.
     pub(super) fn let_removals_go(&self) -> String {
         let hour = jiff::SignedDuration::from_hours(1);
         let until = self.now.saturating_add(hour).unwrap_or(self.now);
@@ -65,7 +65,7 @@ impl Context<'_> {
     }
 }
 
-/// Why nothing that is reported of a cluster counts: it is not there, goes, is not accepted, or the hub does not hear of it.
+/// Why nothing that is reported of a cluster counts: it does not exist, is being deleted, is not accepted, or is not available to the hub.
 pub(super) fn away(cluster: Option<&Cluster>) -> Option<Cause> {
     let (doc, detail) = match cluster {
         None => (causes::CLUSTER_MISSING, "the cluster has no ManagedCluster"),
@@ -76,7 +76,7 @@ pub(super) fn away(cluster: Option<&Cluster>) -> Option<Cause> {
         Some(cluster) => match cluster.available {
             Some(Status::True) => return None,
             Some(Status::False | Status::Unknown) => {
-                (causes::UNREACHABLE, "the hub does not hear of the cluster")
+                (causes::UNREACHABLE, "the cluster is not available to the hub")
             }
             None => (causes::UNREACHABLE, "the cluster has never reported to the hub"),
         },

@@ -53,10 +53,7 @@ impl Context<'_> {
         }
         match (hook, unheard) {
             (Some(why), Some(away)) => Cause {
-                detail: format!(
-                    "{}, so its pre-delete hooks do not come to their end: {why}",
-                    away.detail
-                ),
+                detail: format!("{}, so its pre-delete hooks cannot complete: {why}", away.detail),
                 ..away
             },
             (Some(why), None) => self.hook(instance, why),
@@ -71,14 +68,14 @@ impl Context<'_> {
         let timeout = farewell.timeout().unwrap_or(settings.hook_timeout);
         let end = farewell.since().and_then(|since| timeout.end(since));
         let then = match (policy, end) {
-            (TimeoutPolicy::Release, Some(end)) => format!("; without them the add-on goes at {end}"),
+            (TimeoutPolicy::Release, Some(end)) => format!("; the add-on is deleted without them at {end}"),
             (TimeoutPolicy::Block | TimeoutPolicy::Release, _) => {
-                "; the add-on stays until they have completed, or are to be skipped".to_owned()
+                "; the add-on is kept until they have completed, or are skipped".to_owned()
             }
         };
         let cause = Cause::new(
             causes::HOOK,
-            format!("pre-delete hooks hold the add-on: {why}{then}"),
+            format!("pre-delete hooks block the deletion of the add-on: {why}{then}"),
         );
         let said = instance.condition(conditions::HOOK_MANIFEST_COMPLETED);
         let has_failed = said
@@ -113,11 +110,11 @@ impl Context<'_> {
         let detail = match (names.is_empty(), others.is_empty()) {
             (true, _) => "the ManagedClusterAddOn is being deleted".to_owned(),
             (false, true) => format!(
-                "the ManagedClusterAddOn is being deleted and is held by the finalizer {}",
+                "the ManagedClusterAddOn is being deleted and is blocked by the finalizer {}",
                 names.join(", ")
             ),
             (false, false) => format!(
-                "the ManagedClusterAddOn is being deleted and is held by the finalizer {}, which is not one of the controllers'",
+                "the ManagedClusterAddOn is being deleted and is blocked by the finalizer {}, which is not a finalizer of Tidegate",
                 others.join(", ")
             ),
         };
@@ -129,25 +126,25 @@ impl Context<'_> {
         let cause = Cause::new(causes::DELETING, detail).typing(look);
         if unheard.is_some_and(|cause| cause.doc == causes::UNREACHABLE) {
             return Cause {
-                detail: format!("{}; the hub does not hear of the cluster", cause.detail),
+                detail: format!("{}; the cluster is not available to the hub", cause.detail),
                 ..cause
             };
         }
         cause.within(self.patience(instance.farewell.since()), self.now)
     }
 
-    /// Returns what holds the works that an instance has left behind.
+    /// Returns what blocks the deletion of the works that an instance has left behind.
     pub(super) fn held_works(&self, cluster: &str, links: &mut Vec<Link>) -> Option<Cause> {
         let works = self.view.works(cluster);
         let mut all: Vec<&Work> = works.collect();
-        // A work that was not deleted says more than one that only has not gone yet.
+        // A work that was not deleted explains more than one that is being deleted.
         all.sort_by_key(|work| work.meta.deleting);
         let work = *all.first()?;
         let name = format!("ManifestWork {}/{}", work.namespace, work.name);
         let look = command::get("manifestwork", &work.namespace, &work.name);
         if !work.meta.deleting {
-            links.push(Link::new(name, "nobody has deleted it").stopping());
-            let detail = "a work of the add-on is left, and nobody has deleted it";
+            links.push(Link::new(name, "not deleted").stopping());
+            let detail = "a ManifestWork of the add-on is left and was not deleted";
             let delete = format!(
                 "kubectl delete manifestwork {} -n {}",
                 quoted(&work.name),
@@ -156,11 +153,11 @@ impl Context<'_> {
             return Some(Cause::new(causes::WORK_NOT_REMOVED, detail).typing(delete));
         }
         let held: Vec<&str> = work.finalizers.iter().map(|one| &**one).collect();
-        let says = format!("is being deleted, held by {}", held.join(", "));
+        let says = format!("is being deleted, blocked by {}", held.join(", "));
         links.push(Link::new(name, says).stopping());
         if let Some(away) = away(self.view.cluster(&work.namespace)) {
             let detail = format!(
-                "{}, so its agent does not let go of the works of the add-on",
+                "{}, so its agent does not remove the ManifestWorks of the add-on",
                 away.detail
             );
             return Some(Cause { detail, ..away });
@@ -168,7 +165,7 @@ impl Context<'_> {
         let key = ObjectKey::new(Kind::Work, work.namespace.clone(), work.name.clone());
         let cause = Cause::new(
             causes::WORK_NOT_REMOVED,
-            "the agent of the cluster has not let go of a work of the add-on that is being deleted",
+            "the agent of the cluster has not removed a ManifestWork of the add-on that is being deleted",
         );
         Some(
             cause
@@ -177,7 +174,7 @@ impl Context<'_> {
         )
     }
 
-    /// Returns what holds the add-on itself when nothing of it is left on any cluster.
+    /// Returns what blocks the deletion of the add-on itself when nothing of it is left on any cluster.
     pub(super) fn held_addon(&self) -> Cause {
         let addon = &*self.view.addon.name;
         let key = ObjectKey::new(Kind::AddOn, "", addon);
@@ -190,7 +187,7 @@ impl Context<'_> {
             "the ClusterManagementAddOn is being deleted".to_owned()
         } else {
             format!(
-                "the ClusterManagementAddOn is being deleted and is held by the finalizer {}",
+                "the ClusterManagementAddOn is being deleted and is blocked by the finalizer {}",
                 names.join(", ")
             )
         };
@@ -203,7 +200,7 @@ impl Context<'_> {
             .within(self.patience(self.deleted_at(&key)), self.now)
     }
 
-    /// Returns why an instance is left that was not deleted, although its add-on is going or gone.
+    /// Returns why an instance was not deleted although its add-on was deleted or is being deleted.
     pub(super) fn left_over(&self, instance: &Instance) -> Cause {
         let addon = self.view.addon;
         let delete = format!(
@@ -216,13 +213,13 @@ impl Context<'_> {
             .iter()
             .any(|owner| *owner.kind == *"ClusterManagementAddOn" && owner.name == addon.name);
         if addon.meta.uid.is_empty() && is_owned {
-            let detail = "the ClusterManagementAddOn is gone, and the garbage collector is about to delete the ManagedClusterAddOn";
+            let detail = "the ClusterManagementAddOn was deleted, and the garbage collector is about to delete the ManagedClusterAddOn";
             return Cause::new(causes::ADDON_DELETING, detail).graded(Grade::Waits(None));
         }
         let detail = if addon.meta.uid.is_empty() {
-            "the ClusterManagementAddOn is gone, and nobody has deleted the ManagedClusterAddOn"
+            "the ClusterManagementAddOn was deleted, and the ManagedClusterAddOn was not"
         } else {
-            "the ClusterManagementAddOn is being deleted, and nobody has deleted the ManagedClusterAddOn yet"
+            "the ClusterManagementAddOn is being deleted, and the ManagedClusterAddOn was not deleted yet"
         };
         let key = ObjectKey::new(Kind::AddOn, "", addon.name.clone());
         Cause::new(causes::ADDON_DELETING, detail)
@@ -231,11 +228,11 @@ impl Context<'_> {
     }
 }
 
-/// A cluster on which nothing of an add-on is left that is going.
+/// A cluster on which nothing is left of an add-on that is being deleted.
 pub(super) fn nothing_left() -> Cause {
     Cause::new(
         causes::NOT_SELECTED,
-        "the add-on is going, and nothing of it is left on the cluster",
+        "the add-on is being deleted, and nothing of it is left on the cluster",
     )
     .graded(Grade::Absent)
 }

@@ -16,7 +16,7 @@ use crate::offline::Hub;
 use plan::{self, Action, Plan};
 use store::{InstallStrategy, Kind, Settings, View};
 
-/// Returns why an add-on is not where it should be, on one cluster or on all; or, when it is going, what still holds it.
+/// Returns why an add-on is not ready, on one cluster or on all; or what blocks its deletion.
 pub fn why(
     hub: &Hub,
     settings: Settings,
@@ -52,12 +52,12 @@ pub fn why(
     Ok(answer(&case, cluster, now))
 }
 
-/// Whether anything is left on a cluster of an add-on whose object is gone.
+/// Whether anything is left on a cluster of an add-on whose object was deleted.
 fn is_left(view: &View<'_>) -> bool {
     view.all_instances().next().is_some() || view.all_works().next().is_some()
 }
 
-/// The clusters from which the plan would take the add-on now. What the controllers have taken away in the last minute, and what they
+/// The clusters from which the plan would remove the add-on now. What the controllers have removed in the last minute, and what they
 /// cannot read, is in no object, so that they may hold what this plan does not: the add-on's conditions tell it.
 fn going(plan: &Plan) -> BTreeSet<String> {
     let deleted = plan.actions.iter().filter_map(|action| match action {
@@ -95,16 +95,16 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
         Some(cluster) if chains.is_empty() => chains.push(case.chain(cluster).0),
         Some(_) => {}
     }
-    // What stalls the add-on is told of every cluster: one that has everything waits for nothing, but what is asked for next would
+    // What stalls the add-on is shown for every cluster: a cluster that is up to date waits for nothing, but the next change would
     // not arrive there either.
     let has_cause = chains.iter().any(|chain| chain.cause.is_some());
-    let is_told = |whole: &Whole| asked.is_none() || has_cause || whole.stalls;
+    let is_reported = |whole: &Whole| asked.is_none() || has_cause || whole.stalls;
     let is_asked = |group: &Group| asked.is_none_or(|asked| group.clusters.iter().any(|one| *one == *asked));
     let of_clusters = found.into_iter().map(|(group, _)| group).filter(is_asked);
     let of_clusters: Vec<Group> = of_clusters.collect();
     let known: BTreeSet<&str> = of_clusters.iter().map(|group| group.cause.id).collect();
     let whole = whole(case, concerned.is_empty(), &known);
-    let whole = whole.into_iter().filter(is_told).map(|whole| whole.group);
+    let whole = whole.into_iter().filter(is_reported).map(|whole| whole.group);
     let groups = whole.chain(of_clusters).collect();
     Answer {
         addon: case.view.addon.name.to_string(),
@@ -173,7 +173,7 @@ struct Whole {
     stalls: bool,
 }
 
-/// What holds the add-on as a whole; `nowhere` when no cluster has it or is to have it, `known` what clusters tell of themselves.
+/// What blocks the add-on as a whole; `nowhere` if no cluster has or should have it, `known` the causes of clusters.
 fn whole(case: &Context<'_>, nowhere: bool, known: &BTreeSet<&str>) -> Vec<Whole> {
     let mut causes: Vec<(Cause, bool)> = Vec::new();
     if case.view.addon.meta.deleting {
@@ -182,16 +182,16 @@ fn whole(case: &Context<'_>, nowhere: bool, known: &BTreeSet<&str>) -> Vec<Whole
     } else {
         let waits = case.waits.iter().filter(|wait| wait.cluster.is_none());
         causes.extend(waits.map(|wait| (wait::cause(wait), wait::stalls(&wait.on))));
-        let is_told = |cause: &Cause| {
+        let is_reported = |cause: &Cause| {
             known.contains(cause.doc.id) || causes.iter().any(|(other, _)| other.doc == cause.doc)
         };
         let stalled = case.stalled();
-        let is_news = stalled.as_ref().is_some_and(|cause| !is_told(cause));
+        let is_news = stalled.as_ref().is_some_and(|cause| !is_reported(cause));
         causes.extend(stalled.filter(|_| is_news).map(|cause| (cause, true)));
         causes.extend(case.unbound().map(|cause| (cause, false)));
         causes.extend(case.lifecycle_slip().map(|cause| (cause, false)));
         if nowhere && causes.is_empty() {
-            causes.push((case.nobody(), false));
+            causes.push((case.no_clusters(), false));
         }
     }
     let addon = &*case.view.addon.name;

@@ -1,4 +1,4 @@
-//! The objects on the way from an add-on to a cluster, and what each of them says.
+//! The objects of the chain from an add-on to a cluster, with their states.
 //!
 //! Decides which words of an object matter. Where the chain stops is decided by `chain`.
 
@@ -23,12 +23,12 @@ impl Context<'_> {
     pub(super) fn addon(&self) -> Link {
         let addon = self.view.addon;
         if addon.meta.uid.is_empty() && addon.meta.deleting {
-            return Link::new(format!("ClusterManagementAddOn {}", addon.name), "is gone");
+            return Link::new(format!("ClusterManagementAddOn {}", addon.name), "was deleted");
         }
         let managed = match &addon.lifecycle {
             Lifecycle::Tidegate => "managed by Tidegate".to_owned(),
             Lifecycle::Managed if self.view.settings().fence == Fence::Closed => {
-                "left to OCM's add-on manager, which holds its lease".to_owned()
+                "managed by OCM's add-on manager, which holds its Lease".to_owned()
             }
             Lifecycle::Managed | Lifecycle::Empty if self.view.is_anothers() => {
                 "managed by another program (--manage marked)".to_owned()
@@ -96,7 +96,7 @@ impl Context<'_> {
         self.view.addon.placements.get(seat.placement)
     }
 
-    /// The placements that have decided for a cluster.
+    /// The placements that select a cluster.
     pub(super) fn placement_links(&self, cluster: &str) -> Vec<Link> {
         let seats = self.decided.of_cluster(cluster).iter();
         seats.filter_map(|seat| self.placement(seat)).collect()
@@ -126,7 +126,7 @@ impl Context<'_> {
     /// The strategy as its author wrote it: the store keeps only its meaning.
     fn strategy(&self, used: &PlacementUse) -> String {
         let groups = match &used.rollout {
-            Err(why) => return format!("the rollout strategy has no meaning: {why}"),
+            Err(why) => return format!("the rollout strategy is invalid: {why}"),
             Ok(strategy) => &strategy.mandatory,
         };
         let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
@@ -163,7 +163,7 @@ impl Context<'_> {
         says
     }
 
-    /// What a reference of an instance is assigned, what its agent has confirmed, and what the specs want now.
+    /// What a reference of an instance is assigned, what its agent has confirmed, and what the specs require now.
     pub(super) fn config(&self, reference: &Reference, cluster: &str, instance: Option<&Instance>) -> Link {
         let config = &reference.config;
         let (level, wanted) = self.wanted(config, cluster, instance);
@@ -190,9 +190,9 @@ impl Context<'_> {
                     } else {
                         String::new()
                     };
-                    says.extend(["; the specs want ", &name, &short(hash)]);
+                    says.extend(["; the specs require ", &name, &short(hash)]);
                 }
-                None if is_other => says.extend(["; the specs want ", &written(wanted)]),
+                None if is_other => says.extend(["; the specs require ", &written(wanted)]),
                 Some(_) | None => {}
             }
         }

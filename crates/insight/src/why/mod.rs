@@ -1,7 +1,7 @@
-//! Why an add-on is not where it should be, from its hub object down to what an agent reports.
+//! Why an add-on is not ready, from its object on the hub to the report of an agent.
 //!
-//! Decides at which object the chain stops, and which clusters share a cause. What holds a cluster back is asked of
-//! `plan::addon`, as the controllers ask it; what an agent has reported is read from its works. Reads nothing by itself.
+//! Finds the object at which the chain stops, and the clusters that share a cause. What blocks a cluster comes from
+//! `plan::addon`, as in the controllers; the reports of agents come from their works. Reads no hub.
 
 mod answer;
 mod causes;

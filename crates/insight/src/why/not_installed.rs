@@ -1,6 +1,6 @@
-//! Why a cluster has not got the add-on, or why none has.
+//! Why a cluster does not have the add-on, or why no cluster has it.
 //!
-//! Decides the words and what to type: that no cluster has it is decided by `find`, that one cluster has not by `chain`.
+//! `find` determines that no cluster has it, `chain` that one cluster does not have it.
 
 use serde_json::Value;
 
@@ -16,25 +16,25 @@ use kubernetes::field::nearest;
 use store::{Fence, InstallStrategy, Kind, Lifecycle, ObjectKey, PlacementUse, terms};
 
 impl Context<'_> {
-    /// Returns why no cluster has the add-on, gets it or waits for it.
-    pub(super) fn nobody(&self) -> Cause {
+    /// Returns why no cluster has the add-on or waits for it.
+    pub(super) fn no_clusters(&self) -> Cause {
         let addon = self.view.addon;
         if self.view.is_anothers() {
-            return self.self_managed("no cluster has a ManagedClusterAddOn of it");
+            return self.self_managed("no cluster has its ManagedClusterAddOn");
         }
         let of_all = |what: &str| format!("{what} none of {} ManagedClusters", self.view.clusters().count());
         let labels = "kubectl get managedclusters --show-labels";
         let (detail, command) = match &addon.strategy {
             _ if !addon.managed => (
-                "the add-on manages itself, and no cluster has a ManagedClusterAddOn of it".to_owned(),
+                "the add-on manages itself, and no cluster has its ManagedClusterAddOn".to_owned(),
                 command::manage(&addon.name),
             ),
             InstallStrategy::Manual => (
-                "the install strategy is Manual, and nobody has created a ManagedClusterAddOn".to_owned(),
+                "the install strategy is Manual, and no ManagedClusterAddOn was created".to_owned(),
                 self.create_anywhere(),
             ),
             InstallStrategy::Placements if addon.placements.is_empty() => (
-                "the install strategy names no placement".to_owned(),
+                "spec.installStrategy contains no placement".to_owned(),
                 format!("kubectl edit clustermanagementaddon {}", quoted(&addon.name)),
             ),
             InstallStrategy::Placements => {
@@ -43,7 +43,7 @@ impl Context<'_> {
                 let told = told.map_or_else(String::new, |(_, message)| format!(": {message}"));
                 let first = addon.placements.first();
                 (
-                    of_all(&format!("placement {} has decided for", named.join(", "))) + &told,
+                    of_all(&format!("placement {} selects", named.join(", "))) + &told,
                     first.map(describe_placement).unwrap_or_default(),
                 )
             }
@@ -56,7 +56,7 @@ impl Context<'_> {
                 format!("kubectl edit clustermanagementaddon {}", quoted(&addon.name)),
             ),
         };
-        Cause::new(causes::NOBODY, detail).typing(command)
+        Cause::new(causes::NO_CLUSTERS_SELECTED, detail).typing(command)
     }
 
     fn create_anywhere(&self) -> String {
@@ -72,11 +72,11 @@ impl Context<'_> {
             return self.opted_out(cluster);
         }
         if self.selects(cluster) && self.lacks_namespace(cluster) {
-            let detail = "the hub has no namespace of the cluster's name, so nothing can be created for it";
+            let detail = "the hub has no namespace with the name of the cluster, so the ManagedClusterAddOn cannot be created";
             return Cause::new(causes::NAMESPACE_MISSING, detail);
         }
         if self.selects(cluster) && !addon.managed {
-            return self.self_managed("its manager has not created a ManagedClusterAddOn there");
+            return self.self_managed("its manager has not created a ManagedClusterAddOn for the cluster");
         }
         if self.selects(cluster) {
             return Cause::new(
@@ -86,7 +86,7 @@ impl Context<'_> {
         }
         let (detail, command) = match &addon.strategy {
             InstallStrategy::Manual => (
-                "the install strategy is Manual, and nobody has created a ManagedClusterAddOn there"
+                "the install strategy is Manual, and no ManagedClusterAddOn was created for the cluster"
                     .to_owned(),
                 Some(command::create_instance(&addon.name, cluster)),
             ),
@@ -95,7 +95,7 @@ impl Context<'_> {
                 let each: Vec<String> = each
                     .map(|(position, used)| {
                         format!(
-                            "placement {} has decided for {} others",
+                            "placement {} selects {} others",
                             place(used),
                             self.decided.count(position)
                         )
@@ -104,7 +104,7 @@ impl Context<'_> {
                 let last = addon.placements.last();
                 (
                     format!(
-                        "no placement of the add-on has decided for the cluster ({})",
+                        "no placement of the add-on selects the cluster ({})",
                         each.join(", ")
                     ),
                     last.map(describe_placement),
@@ -123,14 +123,14 @@ impl Context<'_> {
         Cause { command, ..cause }
     }
 
-    /// Whether a cluster has no namespace. A hub that shows none at all does not show them.
+    /// Whether a cluster has no namespace. A hub that shows no namespace at all is not evaluated.
     fn lacks_namespace(&self, cluster: &str) -> bool {
         let key = ObjectKey::new(Kind::Namespace, "", cluster);
         let mut shown = self.hub.objects().keys();
         self.hub.object(&key).is_none() && shown.any(|one| one.kind == Kind::Namespace)
     }
 
-    /// The cluster does not want the add-on.
+    /// The cluster has opted out of the add-on.
     pub(super) fn opted_out(&self, cluster: &str) -> Cause {
         let addon = &*self.view.addon.name;
         let listed = self.view.cluster(cluster).map(|known| known.opt_out.to_string());
@@ -146,7 +146,7 @@ impl Context<'_> {
             format!("--overwrite {}={}", terms::OPT_OUT, quoted(&rest.join(",")))
         };
         let detail = format!(
-            "the annotation {} of the ManagedCluster keeps the add-on away",
+            "the annotation {} of the ManagedCluster excludes the add-on",
             terms::OPT_OUT
         );
         Cause::new(causes::OPTED_OUT, detail)
@@ -161,27 +161,27 @@ impl Context<'_> {
         let addon = self.view.addon;
         if self.view.is_anothers() && self.view.settings().fence == Fence::Closed {
             let detail = format!(
-                "OCM's add-on manager is active and manages every add-on without the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}; ask it, \
-                 or give this one to Tidegate"
+                "OCM's add-on manager is active and manages every add-on without the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}; check \
+                 its log, or set this annotation so that Tidegate manages the add-on"
             );
             return Cause::new(causes::SELF_MANAGED, detail).typing(command::mark(&addon.name));
         }
         if self.view.is_anothers() {
             let detail = format!(
-                "this program manages only add-ons with the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE} (--manage marked); for others, ask the \
-                 add-on manager of the hub"
+                "this program manages only add-ons with the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE} (--manage marked); another \
+                 add-on manager of the hub manages the others"
             );
             return Cause::new(causes::SELF_MANAGED, detail).typing(command::mark(&addon.name));
         }
         let value = match &addon.lifecycle {
-            Lifecycle::Own(value) => format!("is {value:?}"),
+            Lifecycle::Own(value) => format!("has the value {value:?}"),
             Lifecycle::Managed | Lifecycle::Tidegate | Lifecycle::Empty => "has no value".to_owned(),
         };
         let detail = format!("the annotation {LIFECYCLE} {value}, so the add-on manages itself, and {what}");
         Cause::new(causes::SELF_MANAGED, detail).typing(command::manage(&addon.name))
     }
 
-    /// Returns what the add-on calls stalled, by itself: what other clusters have failed at, the first link says.
+    /// Returns why the add-on as a whole is stalled; failures of single clusters are in the first link.
     pub(super) fn stalled(&self) -> Option<Cause> {
         let is_held = || !self.going.is_empty() || self.waits.iter().any(|wait| wait.on.is_held_removal());
         // What only the controllers know is in no other object.
@@ -215,7 +215,7 @@ impl Context<'_> {
         addon.strategy != InstallStrategy::Placements || addon.placements.iter().all(is_there)
     }
 
-    /// Returns the slip in the annotation by which an add-on says that it manages itself, if it looks like one.
+    /// Returns a probable typing error in the lifecycle annotation of an add-on that manages itself.
     pub(super) fn lifecycle_slip(&self) -> Option<Cause> {
         let Lifecycle::Own(value) = &self.view.addon.lifecycle else {
             return None;
@@ -227,14 +227,14 @@ impl Context<'_> {
             value,
             [LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE],
         )?;
-        let cause = self.self_managed("the hub installs it nowhere");
+        let cause = self.self_managed("the hub does not install it");
         Some(Cause {
             detail: format!("{}; did you mean {near:?}?", cause.detail),
             ..cause
         })
     }
 
-    /// Returns the placement of the install strategy that may choose from no cluster set.
+    /// Returns the placement of the install strategy that has no cluster set to select from.
     pub(super) fn unbound(&self) -> Option<Cause> {
         let addon = self.view.addon;
         if !matches!(addon.strategy, InstallStrategy::Placements) {
@@ -247,7 +247,8 @@ impl Context<'_> {
             }
             let set = self.first_set(used);
             let detail = format!(
-                "placement {} may choose from no cluster set, because no ManagedClusterSetBinding binds one to namespace {:?}: {message}",
+                "placement {} has no cluster set to select from, because no ManagedClusterSetBinding binds one to namespace {:?}: \
+                 {message}",
                 place(used),
                 &*used.namespace
             );
@@ -255,7 +256,7 @@ impl Context<'_> {
         })
     }
 
-    /// The set that a placement asks for, or the one of all clusters.
+    /// The first cluster set of a placement, or the global set.
     fn first_set(&self, used: &PlacementUse) -> String {
         let sets = self
             .placement_object(used)

@@ -36,7 +36,7 @@ pub fn text(answer: &Answer, one: bool, listing: Listing) -> String {
         if let Some(chain) = chain {
             put_links(&mut out, chain);
         }
-        put_cure(&mut out, group);
+        put_fix(&mut out, group);
     }
     out
 }
@@ -44,12 +44,12 @@ pub fn text(answer: &Answer, one: bool, listing: Listing) -> String {
 fn headline(answer: &Answer) -> String {
     let (addon, ready, clusters) = (&answer.addon, answer.ready, counted(answer.clusters, "cluster"));
     if answer.leaving {
-        return format!("{addon}: is being deleted, and something of it is left on {clusters}");
+        return format!("{addon}: is being deleted, and parts of it are left on {clusters}");
     }
     let waiting = match answer.waiting {
         0 => String::new(),
-        1 => ", 1 waits".to_owned(),
-        more => format!(", {more} wait"),
+        1 => ", 1 is waiting".to_owned(),
+        more => format!(", {more} are waiting"),
     };
     format!("{addon}: {ready} of {clusters} ready{waiting}")
 }
@@ -64,7 +64,7 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
         }
         None | Some(Grade::Meant) => format!("READY{since}"),
         Some(Grade::Fault) => format!("NOT READY{since}"),
-        Some(Grade::Waits(until)) => format!("WAITS{}", ending(until, answer.at)),
+        Some(Grade::Waits(until)) => format!("WAITING{}", ending(until, answer.at)),
         Some(Grade::Absent) => "not installed".to_owned(),
     };
     line(out, &format!("{} on {}: {state}", answer.addon, chain.cluster));
@@ -77,7 +77,7 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
         Grade::Waits(_) | Grade::Absent | Grade::Meant => "why:   ",
     };
     line(out, &format!("{label}{}", chain.detail));
-    if shows_cure(grade, cause) {
+    if shows_fix(grade, cause) {
         let doc = super::CAUSES.iter().find(|doc| doc.id == cause);
         line(out, &format!("fix:   {}", doc.map_or("", |doc| doc.fix)));
         line(out, &format!("       {}", chain.command));
@@ -85,8 +85,8 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     line(out, &format!("code:  {cause} (tidegate explain {cause})"));
 }
 
-/// What ends by itself needs no cure, but for a pause, which a user has to end, and an approval, which a user has to give.
-fn shows_cure(grade: Grade, cause: &str) -> bool {
+/// A wait that ends automatically needs no fix. A user must end a pause and give an approval.
+fn shows_fix(grade: Grade, cause: &str) -> bool {
     match grade {
         Grade::Fault | Grade::Absent | Grade::Meant => true,
         Grade::Waits(_) => {
@@ -113,7 +113,7 @@ fn ending(until: Option<Timestamp>, now: Timestamp) -> String {
 
 fn put_others(out: &mut String, group: &Group, is_ready: bool) {
     match group.clusters.len() {
-        // Nothing else is to be fixed.
+        // There is no other fix.
         0 if is_ready => {
             line(
                 out,
@@ -155,8 +155,8 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing)
     line(out, "");
     let state = match group.grade {
         Grade::Fault => String::new(),
-        Grade::Waits(until) if group.clusters.len() == 1 => format!("waits{}; ", ending(until, answer.at)),
-        Grade::Waits(until) => format!("wait{}; ", ending(until, answer.at)),
+        Grade::Waits(until) if group.clusters.len() == 1 => format!("waiting{}; ", ending(until, answer.at)),
+        Grade::Waits(until) => format!("waiting{}; ", ending(until, answer.at)),
         Grade::Absent => "not installed; ".to_owned(),
         Grade::Meant => "ready; ".to_owned(),
     };
@@ -167,8 +167,8 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing)
     }
 }
 
-fn put_cure(out: &mut String, group: &Group) {
-    if shows_cure(group.grade, group.cause.id) {
+fn put_fix(out: &mut String, group: &Group) {
+    if shows_fix(group.grade, group.cause.id) {
         line(out, &format!("  fix:  {}", group.cause.fix));
         line(out, &format!("        {}", group.command));
     }
@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_in_their_two_largest_units() {
+    fn times_are_shown_in_their_two_largest_units() {
         let at = |seconds: i64| Timestamp::from_second(seconds).expect("a time");
         for (seconds, text) in [
             (0, "0s"),

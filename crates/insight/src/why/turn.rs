@@ -1,7 +1,7 @@
-//! Why a rollout holds a cluster back, with the clusters and groups that it waits for by name.
+//! Why a rollout has not reached a cluster, with the names of the clusters and groups that it waits for.
 //!
-//! Decides whom a cluster waits for, until when, and whether that is a fault: who waits for clusters that get on waits well; who waits for
-//! clusters that are at fault shares their fault. That a cluster is held, and why, is decided by the plan.
+//! Finds the clusters that a cluster waits for, until when, and whether this is a fault: a cluster that waits only for
+//! clusters with a fault has the same fault. The plan determines that a cluster is blocked, and why.
 
 use std::collections::BTreeSet;
 
@@ -23,7 +23,7 @@ use store::{InstallStrategy, PlacementUse, terms};
 const NAMED: usize = 3;
 
 impl Context<'_> {
-    /// Returns why a cluster keeps what it has although something else is meant for it.
+    /// Returns why a cluster keeps its configuration although another one is desired.
     pub(super) fn turn(&self, cluster: &str, turn: &Turn) -> Cause {
         let message = &*turn.message;
         let used = match &turn.about {
@@ -55,7 +55,7 @@ impl Context<'_> {
         }
     }
 
-    /// Returns why a cluster waits for an approval: it is no fault, and only the approval ends it.
+    /// Returns why a cluster waits for an approval: this is not a fault, and only the approval ends it.
     fn approval(&self, turn: &Turn) -> Cause {
         let cause = Cause::new(causes::APPROVAL, &*turn.message).graded(Grade::Waits(None));
         let addon = quoted(&self.view.addon.name);
@@ -101,7 +101,7 @@ impl Context<'_> {
             .at(|cluster| self.is_in(cluster, place), is_failed)
             .map(|(cluster, _)| cluster)
             .collect();
-        // A mandatory group tolerates no failure; what the others tolerate does not matter then.
+        // A mandatory group tolerates no failure; maxFailures does not apply then.
         let group_of = |cluster: &&str| {
             let seat = self.seat(cluster, place)?;
             let used = self.used(place)?;
@@ -127,7 +127,7 @@ impl Context<'_> {
             ),
             None => (
                 causes::FAILURES,
-                "more clusters failed than it tolerates".to_owned(),
+                "more clusters failed than maxFailures allows".to_owned(),
             ),
         };
         let detail = format!(
@@ -183,7 +183,8 @@ impl Context<'_> {
             .filter(|_| stuck.len() == going.len() && first_end.is_none())
         {
             let detail = format!(
-                "not its turn yet: the slots in the rollout of placement {place} are taken by clusters that do not get on: {}{why}",
+                "waiting for a free slot (maxConcurrency): the slots in the rollout of placement {place} are used by clusters with \
+                 problems: {}{why}",
                 names(&stuck)
             );
             return self.pointing(Cause::new(causes::SLOT, detail), Some(first));
@@ -193,11 +194,12 @@ impl Context<'_> {
             (false, _) => names(&going),
             (true, false) => {
                 let soaking: Vec<&str> = held.iter().map(|(cluster, _)| *cluster).collect();
-                format!("{}, which must stay successful", names(&soaking))
+                format!("{}, which must stay successful (minSuccessTime)", names(&soaking))
             }
         };
-        let detail =
-            format!("not its turn yet: the slots in the rollout of placement {place} are taken by {takers}");
+        let detail = format!(
+            "waiting for a free slot (maxConcurrency): the slots in the rollout of placement {place} are used by {takers}"
+        );
         let until = first_end.filter(|_| going.is_empty());
         Cause::new(causes::SLOT, detail).graded(Grade::Waits(until))
     }
@@ -223,12 +225,12 @@ impl Context<'_> {
         let clusters: Vec<&str> = open.iter().map(|(cluster, _)| *cluster).collect();
         let soaking = open.iter().all(|(_, stage)| matches!(stage, Stage::Soaking(_)));
         let still = if soaking {
-            "must stay successful"
+            "must stay successful (minSuccessTime)"
         } else {
             "is not done"
         };
         let mut detail = format!(
-            "not its turn yet: {} of placement {place} goes first and {still}: {}",
+            "waiting: {} of placement {place} is updated first and {still}: {}",
             groups.join(" and "),
             names(&clusters)
         );
@@ -246,7 +248,7 @@ impl Context<'_> {
         Cause::new(causes::TURN_OF_GROUP, detail).graded(Grade::Waits(until))
     }
 
-    /// A shut window opens by itself, but for one that never does.
+    /// A closed window opens automatically, unless its schedule never matches.
     fn window(&self, told: &str) -> Cause {
         let windows = self
             .view
@@ -271,7 +273,7 @@ impl Context<'_> {
             ))
     }
 
-    /// The groups of a placement that go before the one of a cluster.
+    /// The groups of a placement that are updated before the one of a cluster.
     fn groups_before(&self, place: &str, own: Option<&DecidedGroup>) -> BTreeSet<(u32, String)> {
         let Some((used, own)) = self.used(place).zip(own) else {
             return BTreeSet::new();
@@ -296,7 +298,7 @@ impl Context<'_> {
             .collect()
     }
 
-    /// Those of the clusters that do not get on by themselves, and what the first of them says.
+    /// The clusters that need an administrator, and the cause of the first one.
     fn faults<'c>(&self, clusters: &[&'c str]) -> (Vec<&'c str>, String) {
         let mut why = String::new();
         let mut stuck = Vec::new();
@@ -335,7 +337,7 @@ impl Context<'_> {
     }
 }
 
-/// The first add-on that has to run on the cluster first is the one to ask about.
+/// The command shows the first add-on that must run on the cluster before this one.
 fn dependency(cluster: &str, turn: &Turn) -> Cause {
     let cause = Cause::new(causes::DEPENDENCY, &*turn.message).graded(Grade::Waits(None));
     match &turn.about {
@@ -351,7 +353,7 @@ fn dependency(cluster: &str, turn: &Turn) -> Cause {
     }
 }
 
-/// Whether a decision group of a placement is one of those that go first.
+/// Whether a decision group of a placement is mandatory.
 fn is_mandatory(used: &PlacementUse, index: u32, name: &str) -> bool {
     let groups = used
         .rollout
@@ -375,7 +377,7 @@ pub(super) fn names(all: &[&str]) -> String {
     let named: Vec<&str> = all.iter().take(NAMED).copied().collect();
     let more = all.len().saturating_sub(NAMED);
     match (named.is_empty(), more) {
-        (true, _) => "nobody".to_owned(),
+        (true, _) => "no cluster".to_owned(),
         (false, 0) => named.join(", "),
         (false, more) => format!("{} and {more} more", named.join(", ")),
     }

@@ -1,4 +1,4 @@
-//! Why an upgrade of clusters is not further: what holds it, and which clusters share a reason.
+//! Why an upgrade of clusters is not complete: what blocks it, and which clusters share a reason.
 //!
 //! Decides nothing about upgrades: reasons are those of the planner, asked as the controllers ask it.
 
@@ -14,11 +14,11 @@ use plan::upgrade::{Plan, Record};
 use store::upgrade::{View, Work};
 use store::{Name, Owner, Settings, Store};
 
-/// What was asked about does not exist, is one of several, or is not about the cluster.
+/// The upgrade does not exist, its name is ambiguous, or it does not include the cluster.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UpgradeUnknown {
     /// No such upgrade.
-    #[error("no ManagedClustersUpgrade is called {name:?}{near}")]
+    #[error("no ManagedClustersUpgrade has the name {name:?}{near}")]
     Upgrade {
         /// The name, with its namespace where it was given.
         name: String,
@@ -26,7 +26,7 @@ pub enum UpgradeUnknown {
         near: String,
     },
     /// More than one.
-    #[error("several ManagedClustersUpgrades are called {name:?}: say which, as {}", .all.join(" or "))]
+    #[error("several ManagedClustersUpgrades have the name {name:?}: use {}", .all.join(" or "))]
     Ambiguous {
         /// The name.
         name: String,
@@ -35,7 +35,8 @@ pub enum UpgradeUnknown {
     },
     /// The upgrade is not about the cluster.
     #[error(
-        "the upgrade {upgrade} is not about a cluster {name:?}: neither its placements nor its selector select it, and it has not begun there"
+        "the upgrade {upgrade} does not include the cluster {name:?}: neither its placements nor its selector select it, and it has not \
+         started there"
     )]
     Cluster {
         /// The upgrade.
@@ -45,7 +46,7 @@ pub enum UpgradeUnknown {
     },
 }
 
-/// An object on the way to a cluster, and what it says.
+/// An object of the chain to a cluster, with its state.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct UpgradeLink {
     /// The object.
@@ -64,14 +65,14 @@ pub struct UpgradeGroup {
     /// Whether an administrator has to act.
     pub act: Act,
     /// What to do.
-    pub cure: &'static str,
-    /// What to type.
+    pub fix: &'static str,
+    /// The command to run.
     pub command: String,
     /// The clusters; none when the upgrade as a whole is concerned.
     pub clusters: Vec<String>,
 }
 
-/// Why an upgrade is not further.
+/// Why an upgrade is not complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpgradeAnswer {
     /// Namespace and name.
@@ -84,7 +85,7 @@ pub struct UpgradeAnswer {
     pub complete: usize,
     /// The reasons, those first for which an administrator has to act.
     pub groups: Vec<UpgradeGroup>,
-    /// The way to the cluster that was asked about.
+    /// The chain to the requested cluster.
     pub links: Vec<UpgradeLink>,
 }
 
@@ -175,7 +176,7 @@ impl Case<'_> {
         &self,
         reason: &str,
         detail: &str,
-        (act, cure, command): NextStep,
+        (act, fix, command): NextStep,
         clusters: Vec<String>,
     ) -> UpgradeGroup {
         let first = clusters.first().map(String::as_str).unwrap_or_default();
@@ -187,7 +188,7 @@ impl Case<'_> {
             reason: reason.to_owned(),
             detail: detail.to_owned(),
             act,
-            cure,
+            fix,
             command,
             clusters,
         }
@@ -211,7 +212,7 @@ impl Case<'_> {
         }
     }
 
-    /// Clusters that are held, on their way or failed.
+    /// Clusters that are blocked, being upgraded or failed.
     fn of_clusters(&self) -> Vec<UpgradeGroup> {
         let mut shared: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
         for told in &self.status().clusters {
@@ -257,40 +258,40 @@ impl Case<'_> {
         let status = self.status();
         let selected = status.conditions.iter().find(|one| one.type_ == "Selected");
         let unselected = selected.filter(|one| one.status == "False");
-        let cure = if unselected.is_some_and(|one| *one.reason == Reason::SpecInvalid) {
-            "correct the field that the message names"
+        let fix = if unselected.is_some_and(|one| *one.reason == Reason::SpecInvalid) {
+            "correct the field in the message"
         } else {
             "bind the cluster set to the namespace of the upgrade, or correct placements and selector"
         };
         let look = "kubectl get managedclustersetbindings,placementdecisions -n {namespace}";
-        let none = unselected
-            .map(|one| self.group(&one.reason, &one.message, (Act::Needed, cure, look), Vec::new()));
+        let none =
+            unselected.map(|one| self.group(&one.reason, &one.message, (Act::Needed, fix, look), Vec::new()));
         let unwritten = self.view.unwritten.as_deref().map(|why| {
-            let cure = (
+            let fix = (
                 Act::Needed,
-                "let Tidegate write the upgrade",
+                "grant Tidegate permission to write the upgrade",
                 "kubectl get mcu {mcu} -n {namespace} -o yaml",
             );
-            self.group("UpgradeRefused", why, cure, Vec::new())
+            self.group("UpgradeRefused", why, fix, Vec::new())
         });
         let missing = self.plan.missing_placements.as_deref().map(|message| {
             let reason = Reason::PlacementNotFound.as_str();
             self.group(reason, message, of_reason(reason, message), Vec::new())
         });
-        // A placement that does not exist explains why nothing is selected.
+        // A placement that does not exist explains why no cluster is selected.
         let none = none.filter(|_| missing.is_none());
         missing.into_iter().chain(none).chain(unwritten).collect()
     }
 
     fn is_strange(&self, cluster: &str) -> bool {
-        let is_told = self.status().clusters.iter().any(|told| told.name == cluster);
+        let is_reported = self.status().clusters.iter().any(|told| told.name == cluster);
         let settled = self.status().settled.iter();
         let is_settled = settled
             .flat_map(|settled| settled.complete.iter().chain(&settled.failed))
             .any(|name| name == cluster);
         let waits = self.plan.waits.iter().any(|wait| *wait.cluster == *cluster);
         let starts = self.plan.writes.iter().any(|write| **write.place().0 == *cluster);
-        !(is_told || is_settled || waits || starts)
+        !(is_reported || is_settled || waits || starts)
     }
 
     /// The upgrade, the cluster, its works and what their agent says.
@@ -298,7 +299,7 @@ impl Case<'_> {
         let link = |object: String, says: String| UpgradeLink { object, says };
         let told = self.status().clusters.iter().find(|told| told.name == cluster);
         let said = told.map_or_else(
-            || "waits for its turn".to_owned(),
+            || "waiting for its turn".to_owned(),
             |told| {
                 let record = Record::of(told);
                 let words = [
@@ -322,18 +323,15 @@ impl Case<'_> {
         links.push(link(
             format!("ManagedCluster {cluster}"),
             known.map_or_else(
-                || "is not on the hub".to_owned(),
+                || "does not exist on the hub".to_owned(),
                 |known| {
                     let answers = if known.available {
-                        "answers"
+                        "available"
                     } else {
-                        "does not answer"
+                        "not available"
                     };
                     let version = Some(known.version.as_str()).filter(|version| !version.is_empty());
-                    format!(
-                        "{answers}; runs {}",
-                        version.unwrap_or("nobody knows which version")
-                    )
+                    format!("{answers}; runs {}", version.unwrap_or("an unknown version"))
                 },
             ),
         ));
@@ -351,11 +349,11 @@ impl Case<'_> {
 fn of_work(work: &Work, uid: &str) -> String {
     if work.owner != uid {
         let owner = Some(work.owned_by.as_str()).filter(|owner| !owner.is_empty());
-        return format!("belongs to {}", owner.unwrap_or("nobody's upgrade"));
+        return format!("belongs to {}", owner.unwrap_or("no upgrade"));
     }
     let applied = match work.applied {
-        store::upgrade::Applied::Never => "the agent has not taken it",
-        store::upgrade::Applied::Not => "the agent has not applied it as it stands",
+        store::upgrade::Applied::Never => "the agent has not reported on it",
+        store::upgrade::Applied::Not => "the agent has not applied its current generation",
         store::upgrade::Applied::Yes => "applied",
     };
     let mut parts = vec![applied.to_owned()];

@@ -1,6 +1,6 @@
-//! What to do about each reason for which a cluster does not upgrade, or waits.
+//! What to do about each reason for which a cluster is not upgraded or waits.
 //!
-//! Decides what holds end by themselves; what to do about a reason is in the table of reasons.
+//! The steps for reasons of conditions are in the table of reasons.
 
 use api::reason::{Act, NextStep, RETRY, Reason, WORKS};
 use plan::upgrade::Hold;
@@ -17,50 +17,55 @@ pub(super) fn of_reason(reason: &str, detail: &str) -> NextStep {
         return not_accepted(detail);
     }
     let next = known.and_then(Reason::next_step);
-    next.unwrap_or((Act::Waits, "it is on its way", WORKS))
+    next.unwrap_or((Act::Waits, "the cluster is being upgraded", WORKS))
 }
 
-/// Returns what to do about a release that a cluster has not accepted, by the words of its version operator.
+/// Returns what to do about a release that a cluster has not accepted, depending on the message of its version operator.
 fn not_accepted(detail: &str) -> NextStep {
     let fix = if detail.contains("AdminAckRequired") {
-        "resolve on the cluster what the message names; where it asks for an acknowledgement, give it in ConfigMap openshift-config/admin-acks"
+        "resolve the problem in the message on the cluster; if an acknowledgement is required, add it to ConfigMap \
+         openshift-config/admin-acks"
     } else if detail.contains("Precondition \"") {
-        "resolve on the cluster what the precondition names, or ask for a patch of the minor version that the cluster runs"
+        "resolve the precondition in the message on the cluster, or request a patch release of the minor version that the cluster runs"
     } else if detail.contains("available updates")
         || detail.contains("not found")
         || detail.contains("channel")
     {
-        "ask for a version that the channel of the cluster offers, or set spec.clusterVersion.channel to one that offers it"
+        "request a version that the channel of the cluster offers, or set spec.clusterVersion.channel to a channel that offers it"
     } else {
-        "resolve what the cluster's version operator reports"
+        "resolve the problem that the cluster-version operator of the cluster reports"
     };
     (Act::Needed, fix, WORKS)
 }
 
-/// Returns what to do about what holds clusters that could start.
+/// Returns what to do about clusters that could start and are blocked.
 pub(super) fn of_hold(hold: Hold) -> NextStep {
     use Act::{Needed, Waits};
     match hold {
-        Hold::Preview => (Needed, "take spec.preview away to begin", START),
-        Hold::Paused => (Needed, "take spec.suspend away to go on", RESUME),
+        Hold::Preview => (Needed, "remove spec.preview to start", START),
+        Hold::Paused => (Needed, "remove spec.suspend to continue", RESUME),
         Hold::NoCanary => (
             Needed,
-            "let canaryClusters select one of the selected clusters, or take it away",
+            "change canaryClusters so that it selects one of the selected clusters, or remove it",
             LOOK,
         ),
         Hold::CanaryFailed | Hold::Failures => (
             Needed,
-            "fix what failed, then retry it; no other cluster starts before",
+            "fix the failed clusters, then retry; no other cluster starts before",
             RETRY,
         ),
         Hold::Undecided => (
             Waits,
-            "the scheduler decides the placement: its PlacementDecisions name fewer clusters than it has selected",
+            "the placement has no complete PlacementDecision yet: fewer clusters are in its PlacementDecisions than it has selected",
             LOOK,
         ),
-        Hold::Changing => (Waits, "those who are on their way end first", LOOK),
-        Hold::Window => (Waits, "the window opens by itself", LOOK),
-        Hold::Canary => (Waits, "those that go first end first", LOOK),
-        Hold::Slot => (Waits, "a cluster that ends gives its slot to the next", LOOK),
+        Hold::Changing => (Waits, "clusters that are being upgraded finish first", LOOK),
+        Hold::Window => (
+            Waits,
+            "no action is necessary; the window opens automatically",
+            LOOK,
+        ),
+        Hold::Canary => (Waits, "the canary clusters finish first", LOOK),
+        Hold::Slot => (Waits, "the next cluster starts when another one finishes", LOOK),
     }
 }

@@ -33,7 +33,7 @@ pub fn upgrade_text(answer: &UpgradeAnswer, listing: Listing) -> String {
         put(&mut out, group, listing);
     }
     if answer.groups.is_empty() {
-        line(&mut out, "  nothing holds it");
+        line(&mut out, "  nothing blocks it");
     }
     out
 }
@@ -47,7 +47,7 @@ fn put(out: &mut String, group: &UpgradeGroup, listing: Listing) {
         Act::Waits => " ",
     };
     line(out, &format!("{mark} {who}: {}{detail}", group.reason));
-    line(out, &format!("    {}", group.cure));
+    line(out, &format!("    {}", group.fix));
     line(out, &format!("    $ {}", group.command));
 }
 
@@ -62,7 +62,7 @@ fn named(clusters: &[String], listing: Listing) -> String {
 /// Returns an answer for programs.
 pub fn upgrade_json(answer: &UpgradeAnswer) -> Value {
     let groups = answer.groups.iter().map(|group| {
-        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "cure": group.cure,
+        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "cure": group.fix,
             "command": group.command, "clusters": group.clusters})
     });
     json!({

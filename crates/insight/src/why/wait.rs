@@ -1,6 +1,6 @@
 //! From what a plan waits for to the cause.
 //!
-//! Decides the order in which waits count: what can never move before what only takes its time.
+//! Waits that never end without an action come before waits that do.
 
 use super::answer::{Cause, Grade};
 use super::causes::{self, CauseDoc};
@@ -73,7 +73,7 @@ fn grade(on: &WaitOn) -> Grade {
     }
 }
 
-/// Returns whether what an add-on waits for keeps everything from changing until a human acts.
+/// Returns whether a wait of an add-on blocks all changes until an administrator acts.
 pub(super) fn stalls(on: &WaitOn) -> bool {
     matches!(
         on,

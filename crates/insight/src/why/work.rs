@@ -54,7 +54,7 @@ fn one(work: &Work) -> Option<Cause> {
         None => {
             return because(
                 causes::NOT_REPORTED,
-                "no report on the present generation of the work".to_owned(),
+                "the agent has not reported on the current generation of the work".to_owned(),
             );
         }
         Some(Status::True) => {}
@@ -88,7 +88,7 @@ fn one(work: &Work) -> Option<Cause> {
         }) => because(causes::UNAVAILABLE, message.to_string()),
         None => because(
             causes::NOT_REPORTED,
-            "no report on whether the resources of the work are available".to_owned(),
+            "the agent has not reported whether the resources of the work are available".to_owned(),
         ),
         Some(_) => None,
     }

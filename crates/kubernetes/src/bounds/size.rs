@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-/// What a map takes beside its fields, in bytes: a node of a B-tree has room for eleven of them.
+/// What a map takes beside its fields, in bytes: a node of a B-tree has space for eleven of them.
 const MAP: usize = 640;
-/// What a value takes in its list, which has room for up to twice its items, but for four at least.
+/// What a value takes in its list, which has capacity for up to twice its items, but for four at least.
 const VALUE: usize = 64;
 const LIST: usize = 128;
 /// What a field takes in its map, whose nodes are half empty where fields come in their order.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trusting {
     /// None: nothing of it has the API server call the gate.
-    Nobody,
+    Nothing,
     /// Exactly these.
     These,
     /// Others, or not these everywhere.
@@ -51,7 +51,7 @@ pub fn trusting(object: &Value, service: &str, bundle: &[u8]) -> Trusting {
     let wanted = STANDARD.encode(bundle);
     let clients = clients(object, service);
     if clients.is_empty() {
-        return Trusting::Nobody;
+        return Trusting::Nothing;
     }
     let is_wanted = |client: &&Value| client.get("caBundle").and_then(Value::as_str) == Some(wanted.as_str());
     if clients.iter().all(is_wanted) {
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn every_webhook_has_to_trust_the_bundle() {
         let rows = [
-            (vec![], Trusting::Nobody),
+            (vec![], Trusting::Nothing),
             (vec![Some("a"), Some("a")], Trusting::These),
             (vec![Some("a"), None], Trusting::Others),
             (vec![Some("b")], Trusting::Others),
@@ -146,10 +146,10 @@ mod tests {
             json!({"kind": "CustomResourceDefinition", "spec": {"conversion": {"strategy": "Webhook", "webhook": {
                 "clientConfig": {"service": {"name": name, "namespace": "ns"}, "caBundle": "YQ=="}}}}})
         };
-        assert_eq!(trusting(&definition("other"), SERVICE, b"a"), Trusting::Nobody);
+        assert_eq!(trusting(&definition("other"), SERVICE, b"a"), Trusting::Nothing);
         assert_eq!(trusting(&definition("gate"), SERVICE, b"a"), Trusting::These);
         assert_eq!(trusting(&definition("gate"), SERVICE, b"b"), Trusting::Others);
-        assert_eq!(trusting(&json!({"spec": {}}), SERVICE, b"b"), Trusting::Nobody);
+        assert_eq!(trusting(&json!({"spec": {}}), SERVICE, b"b"), Trusting::Nothing);
         assert_eq!(bundles(&definition("gate"), SERVICE), [b"a".to_vec()]);
         let patch = bundle_patch(&definition("gate"), b"b");
         assert_eq!(

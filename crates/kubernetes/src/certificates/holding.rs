@@ -55,10 +55,10 @@ impl std::fmt::Display for Flaw {
             Self::Absent => f.write_str("there is none"),
             Self::NoCertificate => f.write_str("the chain is no certificate in PEM"),
             Self::NoKey => f.write_str("the key is no private key in PEM"),
-            Self::Mismatch => f.write_str("the key does not fit the certificate"),
+            Self::Mismatch => f.write_str("the key does not match the certificate"),
             Self::NotForServers => f.write_str("it is not for servers"),
             Self::OtherNames => f.write_str("it is for other names"),
-            Self::UnknownAuthority => f.write_str("its authority is not among those that callers trust"),
+            Self::UnknownAuthority => f.write_str("its CA is not in the CA bundle that callers trust"),
             Self::OutOfTime(fault) => fault.fmt(f),
         }
     }

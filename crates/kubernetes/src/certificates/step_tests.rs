@@ -102,7 +102,7 @@ fn an_empty_secret_is_filled_and_then_rests_until_two_thirds_have_passed() {
     );
     assert!(
         !data.contains_key(KEY),
-        "nothing is shown before anybody trusts it"
+        "nothing is served before a client trusts it"
     );
     assert_eq!(decide(&data, None, start()), Step::Wait { at_least: None });
     let wait = decide(&data, Some(Duration::ZERO), start());
@@ -111,7 +111,7 @@ fn an_empty_secret_is_filled_and_then_rests_until_two_thirds_have_passed() {
         Step::Wait {
             at_least: Some(Duration::from_secs(2))
         },
-        "nobody is served meanwhile"
+        "no certificate is served meanwhile"
     );
     assert_eq!(
         advance(&mut data, Some(Duration::from_secs(2)), start()),
@@ -165,7 +165,7 @@ fn callers_who_never_hear_of_the_new_one_are_served_with_the_old_one_to_its_end(
 }
 
 #[test]
-fn what_is_half_written_or_garbage_or_somebody_elses_is_told_and_replaced() {
+fn partial_or_foreign_data_is_reported_and_replaced() {
     let whole = resting(start());
     let other = resting(start());
     let with = |changes: &[(&str, Option<&[u8]>)]| {
@@ -178,8 +178,8 @@ fn what_is_half_written_or_garbage_or_somebody_elses_is_told_and_replaced() {
         }
         data
     };
-    let stranger = made_for("other.example", start()).chain.into_bytes();
-    let elsewhere = Data::from([(CERTIFICATE.to_owned(), stranger), (KEY.to_owned(), Vec::new())]);
+    let foreign = made_for("other.example", start()).chain.into_bytes();
+    let elsewhere = Data::from([(CERTIFICATE.to_owned(), foreign), (KEY.to_owned(), Vec::new())]);
     let rows = [
         (with(&[(KEY, None)]), Flaw::NoKey),
         (with(&[(KEY, Some(b""))]), Flaw::NoKey),
@@ -312,7 +312,7 @@ fn a_list_of_authorities_does_not_grow_without_end() {
 }
 
 #[test]
-fn what_else_stands_in_the_secret_stays_and_no_key_is_printed() {
+fn what_else_is_in_the_secret_stays_and_no_key_is_printed() {
     let mut data = Data::from([("note".to_owned(), b"mine".to_vec())]);
     advance(&mut data, LONG, start());
     advance(&mut data, LONG, start());

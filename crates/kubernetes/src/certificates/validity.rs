@@ -36,7 +36,7 @@ impl std::fmt::Display for Fault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NotYet(begin) => write!(f, "it begins at {begin}"),
-            Self::Ended(end) => write!(f, "it has ended at {end}"),
+            Self::Ended(end) => write!(f, "it expired at {end}"),
         }
     }
 }

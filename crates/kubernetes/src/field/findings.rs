@@ -9,7 +9,7 @@ use super::{Path, Violation, text};
 
 /// The longest warning, in characters, where there are many: the API server cuts longer ones then, wherever that is.
 const WARNING_LIMIT: usize = 256;
-/// The longest path in a warning that is short of room, and the shortest that it is cut to.
+/// The longest path in a warning that is too long, and the shortest length that it is cut to.
 const PATH_LIMIT: usize = 64;
 const LEAF_LIMIT: usize = 30;
 
@@ -39,7 +39,7 @@ impl fmt::Display for Warning {
             return f.write_str(&full);
         }
         let rule = format!(" [{}]", self.0.rule());
-        let room = WARNING_LIMIT.saturating_sub(rule.chars().count());
+        let available = WARNING_LIMIT.saturating_sub(rule.chars().count());
         let whole = self.0.path().to_string();
         let paths = [PATH_LIMIT, LEAF_LIMIT].map(|limit| inner_part(&whole, limit));
         let forms = self.forms();
@@ -52,10 +52,10 @@ impl fmt::Display for Warning {
         let mut texts = forms
             .iter()
             .flat_map(|form| paths.iter().map(move |path| format!("{}{form}", at(path))));
-        let fits = texts.find(|text| text.chars().count() <= room);
+        let fits = texts.find(|text| text.chars().count() <= available);
         let text = fits.unwrap_or_else(|| {
             let [path, _] = &paths;
-            text::cut(&format!("{}{}", at(path), self.0.detail()), room)
+            text::cut(&format!("{}{}", at(path), self.0.detail()), available)
         });
         write!(f, "{text}{rule}")
     }
@@ -105,7 +105,7 @@ impl Findings {
         self.violations.push(violation);
     }
 
-    /// Adds a fault that is told and allowed.
+    /// Adds a fault that is reported as a warning.
     pub fn warn(&mut self, violation: Violation) {
         self.warnings.push(Warning(violation));
     }
@@ -152,7 +152,7 @@ impl Findings {
         self
     }
 
-    /// Returns the same without the faults that are told, refusing or not, and that `is_open`.
+    /// Returns the same without the errors and warnings for which `is_open` is true.
     #[must_use]
     pub fn without(mut self, mut is_open: impl FnMut(&Violation) -> bool) -> Self {
         self.violations.retain(|one| !is_open(one));

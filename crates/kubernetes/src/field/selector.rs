@@ -1,13 +1,13 @@
 //! Faults of label selectors.
 //!
-//! Decides how a fault that `apimachinery` found is told and where it stands; never what is one.
+//! Translates a fault that `apimachinery` found into a message with its field.
 
 use crate::labels::{self, Cause, Place};
 
 use super::{Class, Fault, Path};
 
 const OPERATORS: &str = "supported values: \"In\", \"NotIn\", \"Exists\", \"DoesNotExist\"";
-const KEY: &str = "must be the key of a label: a name of at most 63 letters, digits, \"-\", \"_\" and \".\", if need be \
+const KEY: &str = "must be the key of a label: a name of at most 63 letters, digits, \"-\", \"_\" and \".\", optionally \
                    with a domain and \"/\" before it";
 const VALUE: &str = "must be the value of a label: at most 63 letters, digits, \"-\", \"_\" and \".\", with a letter or \
                      digit at both ends";

@@ -157,11 +157,11 @@ impl Cause {
 fn message(
     identity: &Identity,
     violations: &[Violation],
-    room: usize,
+    limit: usize,
     several: fn(&[String]) -> String,
 ) -> String {
     let mut parts: Vec<String> = Vec::new();
-    let mut left = room;
+    let mut left = limit;
     for violation in violations.iter().take(MOST_CAUSES) {
         let told = violation.to_string();
         // One is always told, however long it is.

@@ -122,9 +122,9 @@ pub fn shortened(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text;
     }
-    let room = limit.saturating_sub(GAP.len());
-    let head = text.floor_char_boundary(room / 3);
-    let tail = text.len().saturating_sub(room.saturating_sub(room / 3));
+    let kept = limit.saturating_sub(GAP.len());
+    let head = text.floor_char_boundary(kept / 3);
+    let tail = text.len().saturating_sub(kept.saturating_sub(kept / 3));
     let tail = text.ceil_char_boundary(tail);
     let part = |range: Option<&str>| range.unwrap_or_default().trim().to_owned();
     format!("{}{GAP}{}", part(text.get(..head)), part(text.get(tail..)))
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn breaks_of_a_line_are_blanks_and_the_rest_is_told_by_number() {
+    fn line_breaks_become_blanks_and_the_rest_is_counted() {
         assert_eq!(
             one_line("a\r\nb\u{1b}[2Jc\u{2028}d\u{9b}e"),
             "a  b\\u{1b}[2Jc d\\u{9b}e"

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::parse::{Comparison, Filter, JsonPath, Node, Slice};
 
-/// So many values a path may find on its way; one with many recursive descents finds the same ones again and again.
+/// Maximum number of intermediate values of a path; one with many recursive descents finds the same ones again and again.
 const MOST: usize = 1 << 16;
 
 impl JsonPath {

@@ -38,7 +38,7 @@ pub enum Place {
     Value(usize, usize),
 }
 
-/// Why a `LabelSelector` has no meaning.
+/// Why a `LabelSelector` is invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The text cannot be the key of a label.
@@ -116,7 +116,7 @@ impl Selector {
 
     /// Reads an object that is still JSON; an absent one selects everything, as the selectors of webhooks do.
     ///
-    /// The first fault is told, in the words of Kubernetes.
+    /// Returns the first fault, with the message of Kubernetes.
     pub fn from_json(object: Option<&Value>) -> Result<Self, String> {
         object.map_or_else(
             || Ok(Self::default()),
@@ -175,7 +175,7 @@ mod tests {
 
     fn faults(object: Value) -> Vec<(Place, Cause)> {
         let object = serde_json::from_value(object).expect("an object");
-        let faults = Selector::from_object(&object).expect_err("it has no meaning");
+        let faults = Selector::from_object(&object).expect_err("it is invalid");
         faults
             .into_iter()
             .map(|fault| (fault.place, fault.cause))
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_place() {
+    fn every_fault_is_reported_with_its_field() {
         let expression = |operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": "a", "operator": operator, "values": values}]});
         let rows = [
             (

@@ -104,11 +104,11 @@ pub fn changed(old: &Value, new: &Value, at: &Path, effort: Effort<'_>) -> Vec<V
             .fold(at.clone(), |at, step| at.key(step.to_owned()));
         let fault = Fault::bare(
             Class::Forbidden,
-            format!("clusters that have this {kind} refuse to change it"),
+            format!("clusters that have this {kind} reject the change"),
         );
         found.push(
             fault
-                .hint("give the object another name, so that the old one goes")
+                .hint("give the object another name, so that the old one is deleted")
                 .at(place, RULE),
         );
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_change_is_told_and_nothing_else() {
+    fn only_immutable_changes_are_reported() {
         let deployment = |app: &str, replicas: u8| {
             json!({"apiVersion": "apps/v1", "kind": "Deployment",
                 "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": app}}}})
@@ -168,7 +168,7 @@ mod tests {
         assert_eq!(
             told(&deployment("a", 1), &deployment("b", 1)),
             [
-                "spec.selector: Forbidden: clusters that have this Deployment refuse to change it; hint: give the object another name, so that the old one goes [manifest/immutable]"
+                "spec.selector: Forbidden: clusters that have this Deployment reject the change; hint: give the object another name, so that the old one is deleted [manifest/immutable]"
             ]
         );
     }

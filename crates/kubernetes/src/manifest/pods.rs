@@ -64,7 +64,7 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
                 match names.get(name) {
                     Some(first) => {
                         let fault =
-                            Fault::of_text(Class::Duplicate, name, format!("stands at {first} already"));
+                            Fault::of_text(Class::Duplicate, name, format!("is already listed at {first}"));
                         tell(fault, at);
                     }
                     None => {
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(
             told("StatefulSet", &spec),
             [
-                "spec.template.spec.containers[0].name: Duplicate value: \"a\": stands at spec.template.spec.initContainers[0].name already [manifest/pod]",
+                "spec.template.spec.containers[0].name: Duplicate value: \"a\": is already listed at spec.template.spec.initContainers[0].name [manifest/pod]",
                 "spec.template.spec.containers[0].volumeMounts[0].name: Not found: \"confg\": the pod has no volume of this name; hint: did you mean \"config\"? [manifest/pod]",
             ]
         );

@@ -32,7 +32,7 @@ pub(super) fn check(manifest: &Value, at: &Path, effort: Effort<'_>, found: &mut
     let exact = selector.get("matchLabels").and_then(Value::as_object);
     let terms = selector.get("matchExpressions").and_then(Value::as_array);
     if exact.is_none_or(serde_json::Map::is_empty) && terms.is_none_or(Vec::is_empty) {
-        let fault = Fault::bare(Class::Invalid, "an empty selector is refused")
+        let fault = Fault::bare(Class::Invalid, "an empty selector is rejected")
             .hint("name the labels of spec.template");
         tell(fault, place);
         return;
@@ -105,7 +105,7 @@ fn unmet(term: &Value, labels: &Labels<'_>) -> Option<String> {
         .any(|one| one.contains("{{"));
     let operator = Operator::of_object(term.get("operator")?.as_str()?)?;
     let (is_in, is_out) = (operator == Operator::In, operator == Operator::NotIn);
-    let (exists, is_gone) = (operator == Operator::Exists, operator == ABSENT);
+    let (exists, is_deleted) = (operator == Operator::Exists, operator == ABSENT);
     match labels.of(key) {
         Label::Is(value) if is_in && !has(value) && !is_open => Some(format!(
             "the label \"{key}: {value}\" of spec.template is none of the values"
@@ -114,7 +114,7 @@ fn unmet(term: &Value, labels: &Labels<'_>) -> Option<String> {
             "the label \"{key}: {value}\" of spec.template is one of the values"
         )),
         Label::Absent if is_in || exists => Some(format!("spec.template has no label \"{key}\"")),
-        Label::Is(_) | Label::Open if is_gone => Some(format!("spec.template has a label \"{key}\"")),
+        Label::Is(_) | Label::Open if is_deleted => Some(format!("spec.template has a label \"{key}\"")),
         Label::Is(_) | Label::Absent | Label::Open => None,
     }
 }

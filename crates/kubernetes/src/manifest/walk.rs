@@ -90,7 +90,7 @@ impl Walk<'_> {
                 .iter()
                 .filter(|(name, field)| is_missing(definition, name, field, object))
             {
-                let fault = Fault::bare(Class::Required, "the cluster refuses the object without it");
+                let fault = Fault::bare(Class::Required, "the cluster rejects the object without it");
                 self.tell(fault, at.key(*name));
             }
         }
@@ -103,14 +103,15 @@ impl Walk<'_> {
         let near = nearest(name, known.keys().copied());
         let hint = near.map(|near| format!("did you mean \"{near}\"?"));
         let fault =
-            Fault::bare(Class::Invalid, "unknown field: the cluster drops or refuses it").hint_if(hint);
+            Fault::bare(Class::Invalid, "unknown field: the cluster drops or rejects it").hint_if(hint);
         self.tell(fault, stepped(at, name));
     }
 
     fn bytes(&mut self, text: &str, at: &Path) {
         let is_base64 = |letter: char| letter.is_ascii_alphanumeric() || "+/=\n\r".contains(letter);
         if self.aspect == Aspect::Type && !text.contains("{{") && !text.chars().all(is_base64) {
-            let fault = Fault::bare(Class::Invalid, "must be base64").hint("plain text goes into stringData");
+            let fault =
+                Fault::bare(Class::Invalid, "must be base64").hint("write plain text into stringData");
             self.tell(fault, at.clone());
         }
     }
@@ -226,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_told_with_the_cure() {
+    fn types_are_reported_with_the_fix() {
         let spec = json!({"replicas": "two", "minReadySeconds": "5", "paused": "yes",
             "selector": {"matchLabels": {"app": true}},
             "template": {"metadata": {"labels": {"app": "true"}}, "spec": {"containers": {"name": "x"},
@@ -246,15 +247,15 @@ mod tests {
     }
 
     #[test]
-    fn names_and_what_has_to_be_there_are_told() {
+    fn names_and_required_fields_are_reported() {
         let spec = json!({"replica": 2, "template": {"spec": {"containers": [{"image": "y", "a.b": 1}]}}});
         told(
             &deployment(&spec),
             &expect![[r#"
-            spec.replica: Invalid value: unknown field: the cluster drops or refuses it; hint: did you mean "replicas"? [manifest/unknown-field]
-            spec.template.spec.containers[0][a.b]: Invalid value: unknown field: the cluster drops or refuses it [manifest/unknown-field]
-            spec.template.spec.containers[0].name: Required value: the cluster refuses the object without it [manifest/required]
-            spec.selector: Required value: the cluster refuses the object without it [manifest/required]
+            spec.replica: Invalid value: unknown field: the cluster drops or rejects it; hint: did you mean "replicas"? [manifest/unknown-field]
+            spec.template.spec.containers[0][a.b]: Invalid value: unknown field: the cluster drops or rejects it [manifest/unknown-field]
+            spec.template.spec.containers[0].name: Required value: the cluster rejects the object without it [manifest/required]
+            spec.selector: Required value: the cluster rejects the object without it [manifest/required]
         "#]],
         );
         told(
@@ -267,7 +268,7 @@ mod tests {
         told(
             &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "pass word", "b": "{{X}}"}, "stringData": {"c": 12345}}),
             &expect![[r"
-                data.a: Invalid value: must be base64; hint: plain text goes into stringData [manifest/type]
+                data.a: Invalid value: must be base64; hint: write plain text into stringData [manifest/type]
                 stringData.c: Invalid value: must be a text [manifest/type]
             "]],
         );
@@ -275,8 +276,8 @@ mod tests {
             &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"},
                 "roleRef": {"kind": "Role"}, "subjects": [{"name": "y"}]}),
             &expect![[r"
-                roleRef.name: Required value: the cluster refuses the object without it [manifest/required]
-                subjects[0].kind: Required value: the cluster refuses the object without it [manifest/required]
+                roleRef.name: Required value: the cluster rejects the object without it [manifest/required]
+                subjects[0].kind: Required value: the cluster rejects the object without it [manifest/required]
             "]],
         );
     }

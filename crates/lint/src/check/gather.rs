@@ -141,7 +141,7 @@ impl Library<'_> {
                 let kind = match standing(&object.value) {
                     FileKind::Known(kind) => Some(kind),
                     FileKind::OtherVersion => {
-                        ignore("in versions that nobody knows", &named(&object.value));
+                        ignore("in unknown versions", &named(&object.value));
                         None
                     }
                     FileKind::Foreign => {
@@ -151,7 +151,7 @@ impl Library<'_> {
                         None
                     }
                     FileKind::NoObject => {
-                        ignore("that are no objects", &page.file.path);
+                        ignore("that are not objects", &page.file.path);
                         continue;
                     }
                 };
@@ -172,7 +172,7 @@ fn count(ignored: &mut Ignored, why: &str, what: &str) {
     *kinds.entry(what.to_owned()).or_default() += 1;
 }
 
-/// The kind of an object, with its version where a core group would not tell it.
+/// The kind of an object, with its version unless it is in the core group.
 fn named(object: &Value) -> String {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     match text("apiVersion") {

@@ -97,7 +97,7 @@ fn fault(comment: &Comment<'_>, taken: usize, known: &BTreeSet<String>) -> Optio
     };
     if rule.is_empty() || !is_known {
         let near = nearest(rule, known.iter().map(String::as_str));
-        let message = format!("no rule is called {}", quoted(rule));
+        let message = format!("no rule has the name {}", quoted(rule));
         return Some((
             UNKNOWN,
             message,
@@ -105,15 +105,15 @@ fn fault(comment: &Comment<'_>, taken: usize, known: &BTreeSet<String>) -> Optio
         ));
     }
     if comment.reason.is_empty() {
-        let hint = format!("write it behind the rule: # {WORD} {rule} because …");
+        let hint = format!("add it after the rule: # {WORD} {rule} because …");
         return Some((
             REASONLESS,
-            "nothing is ignored without a reason".to_owned(),
+            "a finding is only ignored with a reason".to_owned(),
             Some(hint),
         ));
     }
-    let message = format!("nothing that {} tells stands here", quoted(rule));
-    (taken == 0).then(|| (UNUSED, message, Some("take the comment away".to_owned())))
+    let message = format!("no finding of {} is here", quoted(rule));
+    (taken == 0).then(|| (UNUSED, message, Some("remove the comment".to_owned())))
 }
 
 fn told(

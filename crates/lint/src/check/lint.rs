@@ -1,6 +1,6 @@
 //! What is wrong with policies, and what is probably not meant, each at its line and with a caret inside of its expression.
 //!
-//! Decides where a fault of a policy is in its file. What a fault is, and what compiles, is said by the policy room. Knows the
+//! Decides where a fault of a policy is in its file. What a fault is, and what compiles, is determined by the policy crate. Knows the
 //! definitions that fields are held against.
 
 use std::collections::BTreeMap;

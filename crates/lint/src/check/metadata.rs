@@ -69,7 +69,7 @@ fn root() -> Path {
 
 fn violation(found: &MetaFault) -> (Severity, Violation) {
     if (found.field, found.class) == ("namespace", Class::Required) {
-        let detail = "the object is created in whatever namespace the client chooses";
+        let detail = "the object is created in the namespace that the client selects";
         let fault = Fault::bare(Class::Required, detail);
         return (Severity::Warning, fault.at(root().key("namespace"), NO_NAMESPACE));
     }
@@ -143,7 +143,7 @@ pub(super) fn defined_twice(
             (Severity::Error, detail, of_policies)
         } else {
             let detail =
-                format!("{place} defines this object differently; the one that is applied last remains");
+                format!("{place} defines this object differently; the one that is applied last is stored");
             (Severity::Warning, detail, DEFINED_TWICE)
         };
         let fault = Fault::of_text(Class::Duplicate, &identity.name, detail);

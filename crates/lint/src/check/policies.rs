@@ -49,7 +49,7 @@ fn former(item: &Item<'_>) -> Finding {
         spot: spot(item.page, place(item.node, &path, Aim::Value)),
         subject: subject(&item.value),
         path: path.to_string(),
-        message: format!("{GROUP} is read for one release more; write {OWN_GROUP}/{VERSION}"),
+        message: format!("{GROUP} is read for one more release; write {OWN_GROUP}/{VERSION}"),
         hint: None,
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn is_broken(finding: &Finding) -> bool {
     finding.rule == COMPILE && finding.severity == Severity::Error
 }
 
-/// What is wrong with a policy of the hub is told there, in its status.
+/// Errors of a policy of the hub are reported in its status on the hub.
 fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     let is_meant = |item: &&Item<'_>| {
         let text = |pointer: &str| item.value.pointer(pointer).and_then(Value::as_str);
@@ -70,7 +70,7 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     let (severity, before) = if trouble.kind == OURS {
         (Severity::Error, "")
     } else {
-        (Severity::Unknown, "this policy cannot be judged by here: ")
+        (Severity::Unknown, "this policy cannot be evaluated here: ")
     };
     let at = trouble.letter.map(|(line, column)| Mark { line, column });
     let shown = Place::of(item, &trouble.path, at);

@@ -109,14 +109,14 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         findings: troubles,
         ..Report::default()
     };
-    let desk = CheckRun {
+    let run = CheckRun {
         background,
         rulebook,
         knowledge,
         missing,
     };
     for item in &items {
-        desk.judge(item, &mut report);
+        run.judge(item, &mut report);
         for (severity, violation) in metadata::faults(&item.value, item.kind) {
             report.findings.push(located(severity, &violation, item));
         }
@@ -134,9 +134,9 @@ pub fn check(files: &[File], background: &Background, missing: MissingFacts) -> 
         let found = item.map(|item| located(severity, &violation, item));
         report.findings.extend(found);
     }
-    desk.judge_deleted(&items, &mut report);
+    run.judge_deleted(&items, &mut report);
     let texts = files.iter().map(|file| (file.path.as_str(), file.text.as_str()));
-    report.excused = ignores::apply(texts, &desk.rulebook, &mut report.findings);
+    report.excused = ignores::apply(texts, &run.rulebook, &mut report.findings);
     report.sort();
     report
 }

@@ -84,7 +84,7 @@ pub struct Finding {
     pub path: String,
     /// The class and the value, then what would be right; neither the path, nor the hint, nor the rule.
     pub message: String,
-    /// The cure, where it is known.
+    /// The fix, if it is known.
     pub hint: Option<String>,
 }
 

@@ -1,6 +1,6 @@
 //! The report for code scanning: SARIF 2.1.0.
 //!
-//! Decides levels and addresses. Columns count characters, as everywhere in this room, and the log says so.
+//! Decides levels and addresses. Columns count characters, as everywhere in this crate, and the log says so.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! The report for people: every finding with its line and a caret under what is meant.
 //!
-//! Decides layout and colours. Never colours unless it is told to.
+//! Decides layout and colours. Colours only if requested.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -117,8 +117,8 @@ impl Page {
         let number = self.paint(BLUE, &spot.line.to_string());
         self.line(&format!("{gutter} {bar}"));
         self.line(&format!("{number} {bar} {shown}"));
-        let room = shown.chars().count().saturating_sub(lead).max(1);
-        let length = spot.end.saturating_sub(spot.column).clamp(1, room);
+        let remaining = shown.chars().count().saturating_sub(lead).max(1);
+        let length = spot.end.saturating_sub(spot.column).clamp(1, remaining);
         let caret = self.paint(colour, &format!("{} {}", "^".repeat(length), plain(label)));
         self.line(&format!("{gutter} {bar} {}{caret}", " ".repeat(lead)));
     }

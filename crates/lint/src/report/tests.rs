@@ -64,7 +64,7 @@ fn report() -> Report {
                 "facts/unknown",
                 spot(file, 9, 5, 5, "    name: x"),
                 "spec.x",
-                "nobody knows",
+                "unknown here",
             ),
         ],
         unreadable: vec![Unreadable {
@@ -120,7 +120,7 @@ fn people_see_the_line_and_a_caret() {
           |                         ^^^^ spec.max
           = in ClusterManagementAddOn hello
 
-        unknown[facts/unknown]: nobody knows
+        unknown[facts/unknown]: unknown here
          --> add ons/a:1.yaml:9:5
           |
         9 |     name: x
@@ -188,7 +188,7 @@ fn github_gets_one_command_a_finding() {
         &expect![[r#"
         ::error file=b.yaml,line=3,endLine=3,col=1,endColumn=1,title=unreadable::did not find expected ','
         ::error file=add ons/a%3A1.yaml,line=8,endLine=8,col=25,endColumn=28,title=rollout/max-concurrency (ClusterManagementAddOn hello)::spec.max: Invalid value: "130%25": must be between 1%25 and 100%25%0Areally
-        ::notice file=add ons/a%3A1.yaml,line=9,endLine=9,col=5,endColumn=5,title=facts/unknown (ClusterManagementAddOn hello)::spec.x: nobody knows
+        ::notice file=add ons/a%3A1.yaml,line=9,endLine=9,col=5,endColumn=5,title=facts/unknown (ClusterManagementAddOn hello)::spec.x: unknown here
         ::warning file=add ons/a%3A1.yaml,line=12,endLine=12,col=3,endColumn=7,title=schema/unknown-field (ClusterManagementAddOn hello)::spec.colour: Forbidden: unknown field <b>; hint: did you mean "color"?
     "#]],
     );
@@ -206,7 +206,7 @@ fn junit_has_a_suite_a_file_and_a_case_an_object() {
               <failure type="rollout/max-concurrency" message="spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%&#10;really">add ons/a:1.yaml:8:25: error: spec.max: Invalid value: &quot;130%&quot;: must be between 1% and 100%
         really [rollout/max-concurrency]
         </failure>
-              <system-out>add ons/a:1.yaml:9:5: unknown: spec.x: nobody knows [facts/unknown]
+              <system-out>add ons/a:1.yaml:9:5: unknown: spec.x: unknown here [facts/unknown]
         add ons/a:1.yaml:12:3: warning: spec.colour: Forbidden: unknown field &lt;b&gt;; hint: did you mean &quot;color&quot;? [schema/unknown-field]
         </system-out>
             </testcase>

@@ -1,7 +1,7 @@
 //! From the events of the YAML parser to one document.
 //!
 //! Decides which documents are too large, too deep or ambiguous: an alias may stand for a tree of any size, so every node
-//! counts, however it came in. The first fault of a document is the one that is told.
+//! counts, however it came in. Only the first fault of a document is reported.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -184,7 +184,7 @@ impl<'t> Builder<'t> {
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Fault> {
-        let inside_itself = || fault(span.start, "an alias stands for a value that contains it");
+        let inside_itself = || fault(span.start, "an alias refers to a value that contains it");
         let target = self.anchors.get(&anchor).ok_or_else(inside_itself)?;
         if self.open.len() + target.depth() > DEEPEST {
             return Err(too_deep(span.start));
@@ -244,7 +244,7 @@ impl<'t> Builder<'t> {
                 for source in merged {
                     merge(&mut entries, &mut names, source)?;
                 }
-                // Room for four entries is three times what most maps have.
+                // The default capacity of four entries is three times what most maps need.
                 entries.shrink_to_fit();
                 let span = Span { start, end };
                 self.add(
@@ -299,7 +299,7 @@ impl<'t> Builder<'t> {
         self.nodes = self.nodes.saturating_add(more);
         if self.nodes > MOST_NODES {
             let message =
-                format!("the document has more than {MOST_NODES} values once its aliases are followed");
+                format!("the document has more than {MOST_NODES} values when its aliases are expanded");
             return Err(fault(at, &message));
         }
         Ok(())
@@ -329,7 +329,7 @@ fn twice(entries: &[Entry], name: &str, at: Mark) -> Fault {
     let name = quoted(name);
     fault(
         at,
-        &format!("the key {name} stands twice in one mapping, first in line {line}"),
+        &format!("the key {name} occurs twice in one mapping, first in line {line}"),
     )
 }
 
@@ -386,7 +386,7 @@ fn fault(at: Mark, message: &str) -> Fault {
 }
 
 fn too_many(at: Mark) -> Fault {
-    let message = format!("the document has more than {MOST_NODES} values once its aliases are followed");
+    let message = format!("the document has more than {MOST_NODES} values when its aliases are expanded");
     fault(at, &message)
 }
 

@@ -182,7 +182,7 @@ mod tests {
         assert_eq!(reading.documents.len(), 2);
         assert_eq!(
             faults("a: 1\n---\nb: 1\nb: 2\n---\nc: 3\n"),
-            ["4:1 the key \"b\" stands twice in one mapping, first in line 3"]
+            ["4:1 the key \"b\" occurs twice in one mapping, first in line 3"]
         );
         assert_eq!(faults("a: *b\n").len(), 1);
         assert!(

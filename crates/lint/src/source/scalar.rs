@@ -31,7 +31,7 @@ pub(super) fn plain(text: &str, wanted: Wanted) -> Result<Value, String> {
     }
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     if [".inf", ".Inf", ".INF", ".nan", ".NaN", ".NAN"].contains(&unsigned) {
-        return Err(format!("{text} is a number that JSON cannot hold"));
+        return Err(format!("{text} is a number that JSON cannot represent"));
     }
     let looks_like_a_number = unsigned
         .strip_prefix('.')

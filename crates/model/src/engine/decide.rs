@@ -1,4 +1,4 @@
-//! The rollout engine: who may move now, when a change travels over many units a few at a time.
+//! The rollout engine: who may move now, when a change is rolled out to many units a few at a time.
 //!
 //! Decides stages, slots, soak times, deadlines and tolerated failures. Knows nothing of add-ons: a unit is a place in a
 //! list with a group and a standing. What is under way is counted before anything starts, so that no order of units makes
@@ -13,7 +13,7 @@ use super::stages::{Gate, Stages};
 use crate::Name;
 use crate::{Limit, MandatoryGroup, Rest, Tolerance};
 
-/// How a change travels.
+/// How a change is rolled out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Course {
     /// Groups that go first, one after another in order of their indices; none of their units may fail.
@@ -101,7 +101,7 @@ pub struct Unit {
 pub enum UnitState {
     /// It has to move.
     ToApply,
-    /// It has to move, and is still on its way to what it was told then: it takes a slot already.
+    /// It has to move, and is still being updated to what it was told then: it takes a slot already.
     Overtaken(Timestamp),
     /// It was told to move then and is not there yet.
     InFlight(Timestamp),
@@ -114,7 +114,7 @@ pub enum UnitState {
     /// It has to move, but something else keeps it from moving.
     Held,
     /// It has to move, and will as soon as something comes that this course does not decide: until then it takes no slot, unless
-    /// it is still on its way to what it was told then, and keeps its stage open.
+    /// it is still being updated to what it was told then, and keeps its stage open.
     Blocked(Option<Timestamp>),
 }
 
@@ -125,7 +125,7 @@ pub enum Verdict {
     Start,
     /// It moves later.
     Wait(Hold),
-    /// It is on its way.
+    /// It is in progress.
     Going,
     /// It is there and must stay successful for some time yet.
     Soaking,
@@ -152,7 +152,7 @@ pub enum Hold {
     Group,
     /// What it would move to needs an approval. Whatever comes before is done.
     Approval,
-    /// All slots are taken by units on their way.
+    /// All slots are taken by units in progress.
     Slot,
     /// Units that have succeeded keep the last slots for the time of their soak.
     Soak,
@@ -325,7 +325,7 @@ impl Course {
 }
 
 impl Unit {
-    /// Returns the unit as it is now: one that is late on its way to something old takes no slot for it.
+    /// Returns the unit as it is now: one that is late with an earlier version takes no slot for it.
     fn at(self, course: &Course, now: Timestamp) -> Self {
         match self.standing {
             UnitState::Overtaken(since) if course.is_late(since, now) => Self {

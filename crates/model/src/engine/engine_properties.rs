@@ -133,7 +133,7 @@ proptest! {
         };
         let moving = count(&decision, is_under_way);
         prop_assert!(starting == 0 || starting + moving + kept <= limit.of(rest).max(1));
-        // Nothing new starts beside those that are on their way to something older.
+        // Nothing new starts beside those that are being updated to an earlier version.
         let is_new = |unit: &Unit| unit.standing == UnitState::ToApply;
         let new = pairs().any(|(unit, verdict)| is_rest(unit) && is_new(unit) && *verdict == Verdict::Start);
         let is_old = |unit: &Unit| match unit.standing {
@@ -182,7 +182,7 @@ proptest! {
 
     /// A unit without its approval does not start, and with every approval given no unit waits for one.
     #[test]
-    fn nothing_starts_that_nobody_has_approved(
+    fn no_unapproved_unit_starts(
         course in course(), groups in groups(), units in units(), paused in any::<bool>(), now in 0..80_i64,
     ) {
         let decision = decide(&course, &groups, &units, paused, at(now));

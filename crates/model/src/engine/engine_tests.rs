@@ -1,7 +1,7 @@
 //! The engine, row by row: a line of units in, a line of verdicts out.
 //!
 //! Units: `.` to apply, `i` in flight, `f` failed, `s` just succeeded, `S` succeeded long ago, `-` skipped, `h` held,
-//! `b` blocked, `B` blocked on its way to something old; `|` begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
+//! `b` blocked, `B` blocked during an earlier update; `|` begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
 //! waited for: `w` a slot, `k` a soak, `g` a group, `x` failures, `p` a pause, `e` something else.
 
 use std::num::NonZeroU32;
@@ -182,7 +182,7 @@ fn a_tolerated_failure_gives_its_slot_back() {
 }
 
 #[test]
-fn without_a_tolerance_a_failure_keeps_its_slot_and_stops_nobody() {
+fn without_a_tolerance_a_failure_keeps_its_slot_and_stops_no_unit() {
     check(
         &Course::within(clusters(2)),
         &[("f...", "f>ww"), ("ff..", "ffww"), ("fS..", "fd>w")],
@@ -209,7 +209,7 @@ fn a_failure_without_any_tolerance_breaches_and_says_how_far() {
 }
 
 #[test]
-fn whoever_had_succeeded_before_a_promotion_has_soaked() {
+fn a_unit_that_succeeded_before_a_promotion_has_soaked() {
     let promoted = |seconds| Course {
         promoted: Some(at(seconds)),
         ..soaking(per_group(0))
@@ -267,7 +267,7 @@ fn mandatory_groups_go_one_after_the_other_and_then_the_rest() {
 }
 
 #[test]
-fn a_mandatory_group_obeys_the_limit_only_where_it_is_told_to() {
+fn a_mandatory_group_obeys_the_limit_only_where_that_is_set() {
     let course = Course {
         mandatory: vec![MandatoryGroup::At(0)],
         ..progressive(clusters(1), 0)
@@ -284,7 +284,7 @@ fn a_mandatory_group_obeys_the_limit_only_where_it_is_told_to() {
 }
 
 #[test]
-fn a_mandatory_group_that_nobody_has_holds_nobody() {
+fn an_empty_mandatory_group_holds_no_unit() {
     let course = Course {
         mandatory: vec![MandatoryGroup::At(9), MandatoryGroup::Named("gone".to_owned())],
         ..progressive(clusters(1), 0)
@@ -387,7 +387,7 @@ fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
     assert_eq!(
         row(NOW + 61),
         "e>",
-        "whoever is late for something old takes no slot for it"
+        "a cluster that is late for an earlier change uses no slot for it"
     );
     assert_eq!(decided(&late, "B.", false, NOW).recheck_at, Some(at(NOW + 61)));
     assert_eq!(
@@ -398,7 +398,7 @@ fn who_is_blocked_takes_no_slot_and_keeps_its_stage_open() {
 }
 
 #[test]
-fn what_nobody_has_approved_waits_once_its_stage_is_open() {
+fn an_unapproved_unit_waits_once_its_stage_is_open() {
     check(
         &per_group(0),
         &[
@@ -412,7 +412,7 @@ fn what_nobody_has_approved_waits_once_its_stage_is_open() {
             ("S-|ai", "d-|ai"),
         ],
     );
-    // It takes no slot, unless it is on its way to something old.
+    // It takes no slot, unless it is being updated to an earlier version.
     check(
         &progressive(clusters(1), 0),
         &[("a..", "a>w"), ("A..", "aww"), ("ai.", "aiw"), ("as.", "ad>")],

@@ -1,4 +1,4 @@
-//! The rollout engine: who may move now, when a change travels over many units a few at a time.
+//! The rollout engine: who may move now, when a change is rolled out to many units a few at a time.
 //!
 //! Decides stages, slots, soak times, deadlines and tolerated failures for units of any kind: clusters with an add-on, clusters that
 //! upgrade. Never knows what a unit is, never remembers, and never asks what time it is.

@@ -24,7 +24,7 @@ pub fn course(strategy: &RolloutStrategy, per_group: Option<Limit>) -> Course {
     }
 }
 
-/// How long a unit may take on the way back where the strategy names no deadline: the others do not wait indefinitely for one that
+/// How long a unit may take during a rollback if the strategy names no deadline: the others do not wait indefinitely for one that
 /// cannot be reached.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_keeps_the_limit_and_waits_for_nobody_indefinitely() {
+    fn a_rollback_keeps_the_limit_and_waits_for_no_cluster_indefinitely() {
         let forth = Course {
             mandatory: vec![crate::MandatoryGroup::At(0)],
             tolerance: Some(Tolerance::Clusters(0)),

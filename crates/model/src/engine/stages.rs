@@ -23,7 +23,7 @@ pub(super) struct Tally {
     /// Units that are this course's business.
     all: usize,
     to_apply: usize,
-    /// Those of them that are on their way to something old.
+    /// Those of them that are being updated to an earlier version.
     overtaken: usize,
     going: usize,
     soaking: usize,
@@ -88,7 +88,7 @@ impl Stages {
             };
             let slot = match verdict {
                 Verdict::Skipped => continue,
-                // It is on its way to something old, and nothing newer comes yet.
+                // It is being updated to an earlier version, and nothing newer comes yet.
                 Verdict::Wait(_) if matches!(unit.standing, UnitState::Blocked(Some(_))) => {
                     Some(&mut tally.going)
                 }
@@ -174,7 +174,7 @@ impl Stages {
 /// How many units of a stage may start, and what the others wait for.
 pub(super) struct Gate {
     free: usize,
-    /// Slots that only units may take which are on their way already: otherwise more would be on their way than may.
+    /// Slots that only units may take which are in progress already: otherwise more would be in progress than may.
     reserved: usize,
     hold: Hold,
 }

@@ -14,7 +14,7 @@ mod all;
 mod progressive;
 mod progressive_per_group;
 
-/// How a change travels over the clusters of a placement.
+/// How a change is rolled out to the clusters of a placement.
 pub trait Strategy: Sync {
     /// Returns the name that `type` takes.
     fn name(&self) -> &'static str;
@@ -39,7 +39,7 @@ pub trait Strategy: Sync {
         false
     }
 
-    /// Returns how many clusters may fail before nothing new starts; nothing where failures never stop it.
+    /// Returns how many clusters may fail before no further cluster starts; nothing where failures never stop it.
     fn stops_after(&self, max_failures: Tolerance) -> Option<Tolerance> {
         Some(max_failures)
     }

@@ -70,14 +70,14 @@ fn check(work: &ManifestWorkSpec, path: &Path, wrong: &mut Vec<Violation>) {
     for (at, manifest) in manifests.iter().enumerate() {
         for key in ["apiVersion", "kind"] {
             if !is_text(manifest.get(key)) {
-                let fault = Fault::bare(Class::Required, format!("must say its {key}"));
+                let fault = Fault::bare(Class::Required, format!("must have a {key}"));
                 wrong.push(fault.at(path.index(at).key(key), rule::UPGRADE_ACTION));
             }
         }
         if !is_text(manifest.pointer("/metadata/name")) {
             let fault = Fault::bare(
                 Class::Required,
-                "must have a name: a generated one is another each time",
+                "must have a name: a generated name is different each time",
             );
             wrong.push(fault.at(path.index(at).key("metadata").key("name"), rule::UPGRADE_ACTION));
         }

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_at_their_places() {
+    fn faults_are_reported_with_their_fields() {
         let wrong =
             selector(json!({"clusterSets": [""], "matchExpressions": [{"key": "a", "operator": "In"}]}))
                 .expect_err("two faults");

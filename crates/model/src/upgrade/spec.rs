@@ -34,15 +34,15 @@ pub struct UpgradeSpec {
     pub target: Option<Target>,
     /// Which operators are upgraded after that.
     pub operators: Option<Operators>,
-    /// How it travels.
+    /// How it is rolled out.
     pub strategy: Strategy,
     /// What goes before.
     pub before: Option<Action>,
     /// What goes after.
     pub after: Option<Action>,
-    /// Nothing new starts.
+    /// No further cluster starts.
     pub suspend: bool,
-    /// Nothing new starts, and the plan is told.
+    /// No further cluster starts, and the status has the plan.
     pub preview: bool,
 }
 
@@ -75,14 +75,14 @@ impl UpgradeSpec {
         if raw.placement.is_empty() && raw.cluster_selector.is_none() {
             let fault = Fault::bare(
                 Class::Required,
-                "must name a placement, or there must be a clusterSelector",
+                "must name a placement unless clusterSelector is set",
             );
             wrong.push(fault.at(part("placement"), rule::UPGRADE_SELECTION));
         }
         if wrong.is_empty() && target.is_none() && operators.is_none() {
             let fault = Fault::bare(
                 Class::Required,
-                "must say a version, or ocpOperators must approve something",
+                "must have a version, or ocpOperators must select operators",
             );
             wrong.push(fault.at(part("clusterVersion"), rule::UPGRADE_NOTHING));
         }
@@ -125,7 +125,7 @@ fn placements(
             name: one.name.clone(),
         };
         if !all.insert(key) {
-            let fault = Fault::of_text(Class::Duplicate, &one.name, "must stand once");
+            let fault = Fault::of_text(Class::Duplicate, &one.name, "must be listed only once");
             wrong.push(fault.at(path.index(at), rule::UPGRADE_SELECTION));
         }
     }
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn all_faults_are_told_at_once() {
+    fn all_faults_are_reported_at_once() {
         let rows = [
             (
                 json!({"clusterVersion": {"version": "4.12.0"}}),

@@ -1,4 +1,4 @@
-//! How an upgrade travels: who goes first, how many at once, how long each may take, how many may fail, and when each may start.
+//! How an upgrade is rolled out: canary clusters, concurrency, timeouts, tolerated failures, and the window in which clusters start.
 //!
 //! Decides the meaning of `spec.upgradeStrategy` and its defaults. Never decides which cluster starts.
 
@@ -24,10 +24,10 @@ pub const DEFAULT_PLATFORM: Duration = Duration::from_hours(3);
 /// How long the operators of one cluster may take where the upgrade does not say.
 pub const DEFAULT_OPERATORS: Duration = Duration::from_mins(20);
 
-/// How an upgrade travels.
+/// How an upgrade is rolled out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strategy {
-    /// Which clusters go first; absent where none do.
+    /// The canary clusters, if any.
     pub canary: Option<ClusterSelector>,
     /// How long the upgrade of one cluster may take; never zero.
     pub platform: Duration,
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_says_has_a_default() {
+    fn absent_fields_have_defaults() {
         assert_eq!(strategy(json!({})), Ok(Strategy::default()));
         let found = Strategy::default();
         assert_eq!((found.at_once.of(100), found.failures.of(100)), (10, 100));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let rows = [
             (json!({"clusterUpgradeTimeout": "0s"}), "s.clusterUpgradeTimeout"),
             (json!({"clusterUpgradeTimeout": "-1h"}), "s.clusterUpgradeTimeout"),

@@ -149,7 +149,7 @@ impl Target {
             )
         });
         if raw.version.is_empty() && given_in(raw.image.as_deref()).is_none() {
-            let fault = Fault::bare(Class::Required, "must be given where there is no image");
+            let fault = Fault::bare(Class::Required, "must be set unless there is an image");
             wrong.push(fault.at(path.key("version"), rule::UPGRADE_VERSION));
         }
         if let (Some(version), Some(channel)) = (&version, &channel)
@@ -225,7 +225,7 @@ fn parse_image(text: &str) -> Result<String, Fault> {
     if text.contains('@') {
         return Ok(text.to_owned());
     }
-    let detail = "must name a release by its digest, such as \"registry.example.com/release@sha256:…\": a tag may come to mean another";
+    let detail = "must name a release by its digest, such as \"registry.example.com/release@sha256:…\": a tag may refer to another release later";
     Err(Fault::of_text(Class::Invalid, text, detail))
 }
 
@@ -259,11 +259,11 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told_with_its_place() {
+    fn every_fault_is_reported_with_its_field() {
         let rows = [
             ("v4.12.0||||version", "did you mean \"4.12.0\"?"),
             ("4.12||||version", "must be a version"),
-            ("|stable-4.12|||version", "where there is no image"),
+            ("|stable-4.12|||version", "unless there is an image"),
             ("4.12.0|stable|||channel", "must be a channel"),
             ("4.12.0|Stable-4.12|||channel", "must be a channel"),
             ("4.12.0|stable-4.x|||channel", "must be a channel"),

@@ -42,7 +42,7 @@ impl Window {
     pub fn parse(raw: &UpgradeWindow, path: &Path) -> Result<Self, Vec<Violation>> {
         let mut wrong = Vec::new();
         let cron = Cron::parse(&raw.cron).and_then(|cron| {
-            let never = "names a day that no month has: it would never open";
+            let never = "names a day that no month has: the window would never open";
             if ever(&cron) { Ok(cron) } else { Err(never.into()) }
         });
         let cron = cron.map_err(|detail| {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_is_told() {
+    fn every_fault_is_reported() {
         let raw = UpgradeWindow {
             cron: "x".to_owned(),
             duration: "0s".to_owned(),

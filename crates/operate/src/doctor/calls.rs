@@ -585,7 +585,7 @@ fn of_election() -> Vec<Call> {
 }
 
 fn of_registration() -> Vec<Call> {
-    const HELD: &str = "asked for by the API server where a role is given or a request is approved";
+    const HELD: &str = "checked by the API server when a role is bound or a request is approved";
     let of = Role::Registration;
     let signers = (CERTIFICATES, "signers");
     let kinds = Kind::ALL
@@ -678,7 +678,7 @@ fn of_observers() -> Vec<Call> {
 }
 
 fn of_the_page() -> Vec<Call> {
-    const ASKED: &str = "a person opens the web page";
+    const ASKED: &str = "a user opens the web page";
     let of = Role::WebPage;
     vec![
         Call::new(
@@ -692,7 +692,7 @@ fn of_the_page() -> Vec<Call> {
             of,
             ("authorization.k8s.io", "subjectaccessreviews"),
             CREATE,
-            "what a person may see",
+            "what a user may see",
         )
         .when(ASKED),
     ]
@@ -783,7 +783,7 @@ mod tests {
         assert_eq!(lost(CLUSTER, "placementdecisions", "get"), Some(None));
         assert_eq!(
             lost("", "namespaces", "list"),
-            Some(Some("policies that ask about namespaces cannot be judged"))
+            Some(Some("policies that read namespaces cannot be evaluated"))
         );
         assert_eq!(lost("", "pods", "list"), None);
     }

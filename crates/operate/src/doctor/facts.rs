@@ -11,7 +11,7 @@ use super::calls::Account;
 use super::rights::{Judged, Right};
 use kubernetes::field::Listing;
 
-/// Something that was asked for.
+/// The result of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Reading<T> {
     /// It was not asked: the check does not concern this hub, or this moment.
@@ -100,7 +100,7 @@ pub enum Answered {
     Refused(u16, String),
 }
 
-/// What lies on the hub.
+/// The objects on the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fleet {
     /// How much of a list the findings name.
@@ -162,7 +162,7 @@ pub struct BackstopObjects {
     pub bindings: BTreeMap<String, Value>,
 }
 
-/// Everything that is known of a hub.
+/// All facts of a hub.
 #[derive(Clone, Debug, Default)]
 pub struct HubFacts {
     /// When it is looked at.
@@ -201,6 +201,6 @@ pub struct HubFacts {
     pub confinement: Reading<Confinement>,
     /// The keys of records, where Tidegate is installed with its accounts.
     pub record_keys: Reading<KeySecret>,
-    /// What lies on the hub.
+    /// The objects on the hub.
     pub fleet: Fleet,
 }

@@ -43,7 +43,7 @@ pub struct Finding {
     /// What was seen.
     pub seen: String,
     /// What to do about it; empty where there is nothing to do.
-    pub cure: String,
+    pub fix: String,
     /// What to type; empty where no command does it.
     pub command: String,
 }
@@ -74,14 +74,14 @@ impl Finding {
             id,
             severity,
             seen: seen.into(),
-            cure: String::new(),
+            fix: String::new(),
             command: String::new(),
         }
     }
 
     /// Says what to do about it.
-    pub(crate) fn cure(mut self, cure: impl Into<String>) -> Self {
-        self.cure = cure.into();
+    pub(crate) fn fix(mut self, fix: impl Into<String>) -> Self {
+        self.fix = fix.into();
         self
     }
 
@@ -92,7 +92,7 @@ impl Finding {
     }
 }
 
-/// Everything that was looked at, in the order in which it should be cured.
+/// All findings, in the order in which problems should be fixed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// What was found.

@@ -1,7 +1,7 @@
 //! What is wrong with a hub for Tidegate, and what to do about it.
 //!
-//! Decides findings out of facts that its caller has collected: each with an id, a severity, what was seen, a cure and a
-//! command. Never asks a hub, never changes one; what could not be seen is told as unknown, never taken for sound.
+//! Decides findings out of facts that its caller has collected: each with an id, a severity, what was seen, a fix and a
+//! command. Never calls a hub, never changes one. A check that could not be completed is reported as unknown.
 
 pub mod calls;
 mod checks;

@@ -141,7 +141,7 @@ mod tests {
         let alone = words_of(Controllers::On, Some(Part::Controllers), None);
         assert!(
             !alone.iter().any(|one| one.contains("update leases")),
-            "nobody elects"
+            "no leader election"
         );
         let certificates = words_of(Controllers::On, Some(Part::Certificates), Some(("here", "mine")));
         for right in [

@@ -1,7 +1,6 @@
-//! How a report reads: a table for people, JSON for programs.
+//! Formats a report: a table for people, JSON for programs.
 //!
-//! Decides order, width and colour. Never decides what is wrong. What is in a finding may be words of others: the caller that
-//! prints the page makes it safe to show.
+//! A finding may contain text of other programs: the caller that prints the page makes it safe to show.
 
 use std::fmt::Write as _;
 
@@ -10,7 +9,7 @@ use serde_json::{Value, json};
 use super::finding::{Finding, Report, Severity};
 use kubernetes::field::one_line;
 
-/// The form of the JSON; a field that changes its meaning gets another one.
+/// The version of the JSON; a change of the meaning of a field changes it.
 pub const SCHEMA: &str = "doctor.tidegate.io/v1";
 
 /// Whether a page has colours.
@@ -22,7 +21,7 @@ pub enum Colours {
     Off,
 }
 
-/// Returns the report as a table: what is wrong first, then the rest, then a line that counts.
+/// Returns the report as a table: the problems first, then the rest, then a line with the counts.
 pub fn text(report: &Report, colours: Colours) -> String {
     let mut page = String::new();
     for finding in &report.findings {
@@ -41,7 +40,7 @@ fn line(page: &mut String, finding: &Finding, colours: Colours) {
     };
     // Writing into a string cannot fail.
     let _written = writeln!(page, "{painted}  {:<25}  {}", finding.id, one_line(&finding.seen)).is_ok();
-    for (word, text) in [("cure", &finding.cure), ("type", &finding.command)] {
+    for (word, text) in [("fix", &finding.fix), ("run", &finding.command)] {
         if !text.is_empty() {
             let _written = writeln!(page, "{:9}{:<25}  {word}: {}", "", "", one_line(text)).is_ok();
         }
@@ -66,7 +65,7 @@ fn summary(report: &Report) -> String {
         .map(|(word, count)| format!("{count} {word}"))
         .collect();
     if parts.is_empty() {
-        return "nothing was looked at".to_owned();
+        return "no check was made".to_owned();
     }
     parts.join(", ")
 }
@@ -77,7 +76,7 @@ pub fn json(report: &Report, exit_status: u8) -> Value {
         .findings
         .iter()
         .map(|one| {
-            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "cure": one.cure,
+            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "cure": one.fix,
                 "command": one.command})
         })
         .collect();
@@ -93,7 +92,7 @@ mod tests {
 
     fn report() -> Report {
         let bad = Finding::error("a/bad", "two\nlines")
-            .cure("fix it")
+            .fix("correct it")
             .command("fix --it");
         Report {
             findings: vec![bad, Finding::ok("b/good", "as it should be")],
@@ -101,16 +100,16 @@ mod tests {
     }
 
     #[test]
-    fn a_table_says_what_was_seen_the_cure_and_the_command() {
+    fn a_table_shows_what_was_seen_the_fix_and_the_command() {
         let page = text(&report(), Colours::Off);
         let expected = "error    a/bad                      two lines\n".to_owned()
-            + "                                    cure: fix it\n"
-            + "                                    type: fix --it\n"
+            + "                                    fix: correct it\n"
+            + "                                    run: fix --it\n"
             + "ok       b/good                     as it should be\n"
             + "1 error, 1 ok\n";
         assert_eq!(page, expected);
         assert!(text(&report(), Colours::On).starts_with("\u{1b}[31merror"));
-        assert_eq!(text(&Report::default(), Colours::Off), "nothing was looked at\n");
+        assert_eq!(text(&Report::default(), Colours::Off), "no check was made\n");
     }
 
     #[test]

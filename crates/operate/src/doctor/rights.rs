@@ -1,6 +1,6 @@
 //! The rights that Tidegate needs, as single questions.
 //!
-//! Decides how a right is asked for. Which there are is decided by the table of calls; never decides who has them.
+//! The table of calls lists the rights.
 
 /// One right.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

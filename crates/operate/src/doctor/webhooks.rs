@@ -14,7 +14,7 @@ use admission::configurations;
 const OURS: &str = ".gate.tidegate.io";
 /// The webhook that fails closed.
 const GUARD: &str = "guard.gate.tidegate.io";
-/// Groups whose kinds no webhook but ours should change on the way in.
+/// Groups whose kinds only our webhooks should change.
 const GROUPS: [&str; 3] = [
     api::v1alpha1::GROUP,
     api::names::OWN_GROUP,
@@ -128,20 +128,23 @@ impl WebhookFault {
                 webhook,
                 configuration,
                 ..
-            } => format!("webhook {webhook} is not registered (it belongs to {configuration})"),
+            } => format!("webhook {webhook} is not registered (it is part of {configuration})"),
             Self::Edited {
                 webhook,
                 configuration,
                 field,
                 ..
-            } => format!("{field} of webhook {webhook} in {configuration} is not as Tidegate registers it"),
+            } => format!(
+                "{field} of webhook {webhook} in {configuration} differs from what Tidegate registers"
+            ),
             Self::Secret {
                 webhook,
                 configuration,
                 other,
                 ..
             } => format!(
-                "the path of webhook {webhook} in {configuration} ends in another secret than that of {other}: unless the gate has both, it answers one of them as if nothing were there"
+                "the path of webhook {webhook} in {configuration} ends in another secret than the path of {other}: unless the webhook \
+                 process has both secrets, it returns 404 for one of them"
             ),
             Self::Duplicate {
                 webhook,
@@ -557,7 +560,7 @@ pub(crate) mod tests {
 
     /// The gate has one secret: of two that differ, one is answered 404, and what ignores failures ignores that.
     #[test]
-    fn a_webhook_with_another_secret_than_the_rest_is_told() {
+    fn a_webhook_with_another_secret_than_the_rest_is_reported() {
         let count = webhooks_of(&mut registered()).count();
         assert_eq!(count, 3);
         for odd in 0..count {
@@ -571,7 +574,7 @@ pub(crate) mod tests {
             assert!(faults.iter().all(|fault| fault.word() == "edited"), "{faults:?}");
             let told = words(&lists).concat();
             assert!(
-                told.contains("another secret than that of mutate.gate.tidegate.io"),
+                told.contains("another secret than the path of mutate.gate.tidegate.io"),
                 "{told}"
             );
             assert!(!told.contains("abc"), "{told}");
@@ -580,7 +583,7 @@ pub(crate) mod tests {
 
     /// An entry beside ours sends every object that its rules name to another program: Secrets, too.
     #[test]
-    fn a_webhook_in_a_configuration_of_ours_that_is_not_ours_is_told_with_the_command_that_removes_it() {
+    fn a_foreign_webhook_in_a_configuration_of_ours_is_reported_with_the_command_that_removes_it() {
         let rules = json!([{"apiGroups": [""], "resources": ["secrets"], "operations": ["CREATE"]}]);
         for webhook in ["x.attacker.example", "x.gate.tidegate.io"] {
             let mut lists = registered();
@@ -640,7 +643,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn each_edited_field_is_told() {
+    fn each_edited_field_is_reported() {
         for field in FIELDS {
             let mut lists = registered();
             let webhook = &mut lists.mutating[0]["webhooks"][0];
@@ -657,14 +660,14 @@ pub(crate) mod tests {
                 _ => webhook[field] = json!("Other"),
             }
             let expected = format!(
-                "{field} of webhook mutate.gate.tidegate.io in tidegate-mutate is not as Tidegate registers it"
+                "{field} of webhook mutate.gate.tidegate.io in tidegate-mutate differs from what Tidegate registers"
             );
             assert_eq!(words(&lists), [expected]);
         }
     }
 
     #[test]
-    fn what_is_gone_what_is_there_twice_and_what_others_change_is_told() {
+    fn missing_duplicate_and_foreign_webhooks_are_reported() {
         let mut lists = registered();
         let copy = lists.mutating[0].clone();
         lists.validating[0]["webhooks"]

@@ -46,13 +46,13 @@ pub enum Extra {
     HighAvailability,
     /// Who may speak with whom.
     NetworkPolicy,
-    /// Prometheus' operator is told of it, and Grafana shows it.
+    /// Resources for Prometheus' operator, and a Grafana dashboard.
     Monitoring,
     /// The web page, which the controllers serve.
     WebPage,
 }
 
-/// Whether the API server is told to ask the gate.
+/// Whether the webhook configurations are part of the installation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Webhooks {
     /// With all the rest.
@@ -68,7 +68,7 @@ pub enum Webhooks {
 pub enum Definitions {
     /// They do.
     With,
-    /// They stay as they are: going back to an older program must not take fields away from what is stored.
+    /// They are not changed: a downgrade of the program must not remove fields of stored objects.
     Without,
 }
 
@@ -114,7 +114,7 @@ pub struct Choice {
     pub workloads: Workloads,
     /// What else it has.
     pub extras: BTreeSet<Extra>,
-    /// Whether the API server is told to ask it.
+    /// Whether the webhook configurations are part of it.
     pub webhooks: Webhooks,
     /// Whether the definitions come with it.
     pub definitions: Definitions,
@@ -127,7 +127,7 @@ pub struct Choice {
 /// Returns the objects of an installation, in the order in which they are applied.
 pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
     if choice.workloads == Workloads::Gate && choice.extras.contains(&Extra::WebPage) {
-        return Err(KitError::NobodyServesThePage);
+        return Err(KitError::NoControllersForWebPage);
     }
     let mut objects = Vec::new();
     if choice.webhooks != Webhooks::Only {
@@ -221,7 +221,7 @@ fn set_image(object: &mut Value, image: &str) {
     }
 }
 
-/// Moves an object into another namespace, and with it what it says of others there.
+/// Changes the namespace of an object, and its references to other objects in that namespace.
 fn move_to(namespace: &str, object: &mut Value) {
     let is = |wanted: &str| kind(object) == Some(wanted);
     // A definition is in no namespace, and only tells of namespaces.
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_come_last_or_alone_and_trust_whom_they_are_told_to() {
+    fn webhooks_come_last_or_alone_and_trust_the_given_authority() {
         let all = objects(&choice()).expect("an installation");
         let last: Vec<&Value> = all.iter().rev().take(2).map(|object| &object["kind"]).collect();
         assert_eq!(
@@ -339,12 +339,12 @@ mod tests {
 
     #[test]
     fn what_the_gate_alone_cannot_do_is_refused() {
-        let nobody = Choice {
+        let without_page = Choice {
             workloads: Workloads::Gate,
             extras: BTreeSet::from([Extra::WebPage]),
             ..choice()
         };
-        let error = objects(&nobody).expect_err("nobody serves the page");
-        assert!(matches!(error, KitError::NobodyServesThePage), "{error}");
+        let error = objects(&without_page).expect_err("no workload serves the page");
+        assert!(matches!(error, KitError::NoControllersForWebPage), "{error}");
     }
 }

@@ -1,15 +1,15 @@
-//! Why there are no manifests.
+//! Errors of the installation kit.
 //!
-//! Decides nothing. What is wrong with the folder itself is found by the tests, before a user meets it.
+//! The tests find errors in the folder itself before a release.
 
 /// Why an installation cannot be put together.
 #[derive(Debug, thiserror::Error)]
 pub enum KitError {
     /// The folder has no such file.
-    #[error("the kit has no {0}")]
+    #[error("the installation kit has no file {0}")]
     Missing(String),
     /// A file cannot be read.
-    #[error("cannot read {path} of the kit")]
+    #[error("cannot read {path} of the installation kit")]
     Parse {
         /// The file.
         path: String,
@@ -17,16 +17,17 @@ pub enum KitError {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// A patch does not fit what it is for.
-    #[error("a patch of {path} does not fit")]
+    #[error("a patch in {path} does not match its target")]
     Patch {
         /// The file of the patch.
         path: String,
         /// Why not.
         source: json_patch::PatchError,
     },
-    /// No part that runs would serve the web page.
+    /// No workload of the installation serves the web page.
     #[error(
-        "the web page is served by the controllers, which --workloads gate leaves out; leave --with web-page out, or take --workloads two or one"
+        "the controllers serve the web page, and --workloads gate does not install them; remove --with web-page, or use --workloads two \
+         or one"
     )]
-    NobodyServesThePage,
+    NoControllersForWebPage,
 }

@@ -1,4 +1,4 @@
-//! What of an add-on was Tidegate's alone, and how it is taken away.
+//! What of an add-on only Tidegate uses, and how it is removed.
 //!
 //! Decides by names: conditions that no other program writes and that would lie from now on, marks by which Tidegate knows its
 //! own, role bindings with its label, and the annotation that makes an add-on its own. What users wrote, though it begins with
@@ -31,7 +31,7 @@ const MARKS: [&str; 5] = [
     terms::HOOK_FAILED,
 ];
 
-/// Everything of one add-on on the hub that may be taken away, as the hub shows it.
+/// Everything of one add-on on the hub that may be removed, as the hub shows it.
 #[derive(Debug, Clone, Default)]
 pub struct RemovableObjects {
     /// The `ClusterManagementAddOn`, where there is one.
@@ -78,7 +78,7 @@ pub fn steps(held: &RemovableObjects) -> Vec<Step> {
         .map(|binding| Step {
             object: binding.clone(),
             act: Act::Delete,
-            says: "delete: OCM's own binding stands beside it".to_owned(),
+            says: "delete: OCM's own binding exists".to_owned(),
         });
     let lifecycle = held.addon.as_ref().and_then(unmarked);
     conditions.chain(marks).chain(bindings).chain(lifecycle).collect()
@@ -141,7 +141,7 @@ fn unmarked(addon: &Value) -> Option<Step> {
         object: addon.clone(),
         act: Act::Patch(json!({"metadata": {"annotations": {(LIFECYCLE): null}}})),
         says: format!(
-            "remove the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}: OCM's add-on manager has it from now on"
+            "remove the annotation {LIFECYCLE}={LIFECYCLE_TIDEGATE}: OCM's add-on manager manages the add-on from now on"
         ),
     })
 }
@@ -186,9 +186,8 @@ mod tests {
             [
                 "ManagedClusterAddOn: remove the conditions Ready, Assigned",
                 "ManagedClusterAddOn: remove the annotations tidegate.io/installed-by",
-                "RoleBinding: delete: OCM's own binding stands beside it",
-                "ClusterManagementAddOn: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on \
-                 manager has it from now on",
+                "RoleBinding: delete: OCM's own binding exists",
+                "ClusterManagementAddOn: remove the annotation addon.open-cluster-management.io/lifecycle=tidegate: OCM's add-on manager manages the add-on from now on",
             ]
         );
         let Act::Status(status) = &steps(&held)[0].act else {

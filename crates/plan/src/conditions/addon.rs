@@ -1,7 +1,7 @@
-//! The conditions of the add-on itself: one roll-up over all its clusters, for people and for delivery tools.
+//! The conditions of a ClusterManagementAddOn: a summary over all its clusters, for users and for delivery tools.
 //!
-//! Decides `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation deserves a word, `Managed`; `docs/controllers.md` has
-//! the combinations that there are. Never removes what other programs wrote.
+//! Sets `Ready`, `Reconciling`, `Stalled` and, where the lifecycle annotation needs an explanation, `Managed`; `docs/controllers.md`
+//! lists the combinations. Conditions of other programs are kept.
 
 use std::borrow::Cow;
 
@@ -25,14 +25,14 @@ const RECONCILING: &str = "Reconciling";
 const STALLED: &str = "Stalled";
 const MANAGED: &str = "Managed";
 
-/// What the add-on's own conditions should be, and what to tell a spectator when that changes.
+/// The add-on's own conditions, and the event when they change.
 #[derive(Debug)]
 pub(crate) struct Verdict<'v> {
     /// `status.conditions`
     pub conditions: Cow<'v, [Condition]>,
     /// The change, if it is one.
     pub note: Option<Note>,
-    /// When to look again although nothing happened.
+    /// When to reconcile again although no event occurs.
     pub recheck_at: Option<Timestamp>,
 }
 
@@ -49,14 +49,14 @@ pub(crate) fn managed<'v>(
         .or_else(|| held(view, &census.holding))
         .or_else(|| fault(view, wanted))
         .or_else(|| summary.undone());
-    // While anything is wrong or open, it is not known that no cluster is to have the add-on.
+    // While anything is wrong or open, it is not known that no cluster gets the add-on.
     let is_known = fault.is_none()
         && wanted
             .placements
             .iter()
             .all(|one| one.known == DecisionState::Decided);
-    let nobody = (is_known && census.is_nobody()).then(|| nobody(view, wanted));
-    let message = nobody.unwrap_or_else(|| census.message());
+    let empty = (is_known && census.is_empty()).then(|| no_cluster(view, wanted));
+    let message = empty.unwrap_or_else(|| census.message());
     let open = Open::of(wanted, census, time, &message);
     let (before, generation) = stated_before(view);
     let arrival = fault
@@ -106,8 +106,8 @@ fn stated_before<'v>(view: &View<'v>) -> (&'v [Condition], i64) {
 
 /// Returns the conditions of an add-on while the time is not known.
 pub(crate) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
-    const WHY: &str = "nobody knows what time it is, so nothing is planned: the API servers of the hub do not agree on it, or clocks \
-                       jump; it goes on when the hub's answers have agreed for a minute";
+    const WHY: &str = "the time of the hub is not known, so nothing is planned: the API servers of the hub do not agree on it, or a \
+                       clock jumps; planning continues when the hub's answers have agreed for a minute";
     let wishes = [
         Wish::new(READY, Status::False, Reason::ClockUnknown, WHY),
         Wish::new(RECONCILING, Status::False, Reason::Settled, ""),
@@ -165,7 +165,7 @@ pub(crate) fn unmanaged<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
     }
 }
 
-/// A number of instances with the verb that it asks for.
+/// A number of instances with the verb in singular or plural.
 fn instances(count: usize, one: &str, many: &str) -> String {
     if count == 1 {
         format!("1 instance {one}")
@@ -174,7 +174,7 @@ fn instances(count: usize, one: &str, many: &str) -> String {
     }
 }
 
-/// What no list shows and cannot be read by its name: it may be there or not, and what depends on it is held.
+/// An object that no list shows and that cannot be read by its name: it may exist or not, and nothing that depends on it is planned.
 fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
     let Unreadable { object, why, more } = view.unreadable()?;
     let more = match more {
@@ -190,35 +190,37 @@ fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
     Some((Reason::ReadFailed, message))
 }
 
-/// What is not taken away although nothing selects it: with how many, and with what lets it go.
+/// The instances that are kept although nothing selects them: how many, and what the user can do.
 fn held(view: &View<'_>, holding: &Holding) -> Option<(Reason, String)> {
     if let Some((object, why)) = view.unread_reason(None).filter(|_| holding.unread > 0) {
         let message = format!(
-            "nothing selects the cluster any more, but {}: cannot read {object} again: {why}; it goes on when the hub shows it",
-            instances(holding.all(), "stays", "stay")
+            "nothing selects the cluster any more, but {}: cannot read {object} again: {why}; the removal continues when the hub \
+             returns it",
+            instances(holding.all(), "is kept", "are kept")
         );
         return Some((Reason::RemovalUnconfirmed, message));
     }
     let cure = format!(
-        "to let all of them go, annotate the ClusterManagementAddOn with {}=<a time at most a day ahead, as in 2006-01-02T15:04:05Z>",
+        "to remove all of them now, annotate the ClusterManagementAddOn with {}=<a time at most a day ahead, such as \
+         2006-01-02T15:04:05Z>",
         terms::REMOVALS_ALLOWED_UNTIL
     );
     if let Some((held, absences)) = holding.doubted {
         let message = format!(
-            "{held} instances stay although their labels select nothing: {} of {} clusters in which add-ons live have no \
-             ManagedCluster, and nobody saw them go; {cure}",
+            "{held} instances are kept although nothing selects their clusters: {} of {} clusters with add-ons have no ManagedCluster, \
+             and the controller did not observe their deletion; {cure}",
             absences.absent, absences.all
         );
         return Some((Reason::ClustersAbsent, message));
     }
     let Over { held, limit, more_at } = holding.over?;
     let message = format!(
-        "{held} removals are held: no more than {limit} instances go in a minute, the next at {more_at}; {cure}"
+        "{held} removals are held: at most {limit} instances are removed per minute, the next at {more_at}; {cure}"
     );
     Some((Reason::RemovalHeld, message))
 }
 
-/// What is wrong with the add-on itself and only a human can change: reason and message.
+/// What is wrong with the add-on itself and needs the user to act: reason and message.
 fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(Reason, String)> {
     let say = |on: WaitOn| Wait::addon(on).to_string();
     let of_changes = || unmeant(view).or_else(|| nowhere(view));
@@ -244,7 +246,7 @@ fn fault(view: &View<'_>, wanted: &Wanted<'_>) -> Option<(Reason, String)> {
     }
 }
 
-/// A strategy of a rollout that has no meaning: no change travels.
+/// A rollout strategy that is invalid: no change is rolled out.
 fn unmeant(view: &View<'_>) -> Option<(Reason, String)> {
     let placements = view.addon.placements.iter();
     let drives = view.addon.strategy == InstallStrategy::Placements;
@@ -258,12 +260,12 @@ fn unmeant(view: &View<'_>) -> Option<(Reason, String)> {
     };
     let (what, fault) = of_placements.next().or_else(own)?;
     let message = format!(
-        "the rollout strategy of {what} has no meaning, so its clusters keep what they have: {fault}"
+        "the rollout strategy of {what} is invalid, so its clusters keep their current configuration: {fault}"
     );
     Some((Reason::RolloutStrategyInvalid, message))
 }
 
-/// A placement of `spec.configuration` that does not exist: its changes reach no cluster.
+/// A placement of `spec.configuration` that does not exist: its changes are rolled out to no cluster.
 fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
     let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &view.addon.configuration_rollout else {
         return None;
@@ -273,21 +275,22 @@ fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
         return None;
     }
     let on = Wait::addon(WaitOn::Placement(namespace, name));
-    let message =
-        format!("{on}; changes of spec.configuration reach only its clusters, so no cluster is updated");
+    let message = format!(
+        "{on}; changes of spec.configuration are rolled out only to its clusters, so no cluster is updated"
+    );
     Some((Reason::PlacementNotFound, message))
 }
 
-/// Why no cluster is to have the add-on. That is what was asked for, so it is no reason to wait.
-fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
-    const HEAD: &str = "no cluster is to have the add-on";
+/// Why no cluster gets the add-on. The user requested that, so it is no reason to wait.
+fn no_cluster(view: &View<'_>, wanted: &Wanted<'_>) -> String {
+    const HEAD: &str = "no cluster gets the add-on";
     let declined: ShortList = wanted.declined.iter().copied().collect();
     if !declined.is_empty() {
-        return format!("{HEAD}: who is selected has opted out: {declined}");
+        return format!("{HEAD}: the selected clusters have opted out: {declined}");
     }
     match &view.addon.strategy {
         InstallStrategy::Manual => {
-            format!("{HEAD}: the install strategy is Manual, and nobody has created a ManagedClusterAddOn")
+            format!("{HEAD}: the install strategy is Manual, and no ManagedClusterAddOn exists")
         }
         InstallStrategy::Labels(_) | InstallStrategy::BadLabels(_) => {
             format!("{HEAD}: the label selector matches no cluster")
@@ -307,19 +310,19 @@ fn nobody(view: &View<'_>, wanted: &Wanted<'_>) -> String {
     }
 }
 
-/// What is not done yet, and what that asks for.
+/// Whether anything is not done yet, and whether the user has to act.
 enum Open {
     /// Nothing is.
     Done,
-    /// It only takes time: reason and message.
+    /// The wait ends by itself: reason and message.
     Wait(Reason, String),
-    /// Nothing changes any more until a human acts.
+    /// Nothing changes until the user acts.
     Act,
 }
 
 impl Open {
     fn of(wanted: &Wanted<'_>, census: &Census, time: Time, message: &str) -> Self {
-        // A failure that the rollout tolerates is no reason to act while others still move.
+        // A failure that the rollout tolerates is no reason to act while other clusters are in progress.
         if census.has_stalled() && !census.goes_on(time) {
             return Self::Act;
         }
@@ -379,7 +382,7 @@ fn rollup<'a>(
         (None, Open::Done) => {
             let ready = if census.has_unavailable() {
                 Wish::new(READY, Status::False, Reason::ClustersUnavailable, message)
-            } else if census.is_nobody() {
+            } else if census.is_empty() {
                 Wish::new(READY, Status::True, Reason::NoClustersSelected, message)
             } else {
                 Wish::new(READY, Status::True, Reason::Ready, message)
@@ -458,7 +461,8 @@ mod tests {
     }
 
     const DONE: &str = "Ready=True Ready, Reconciling=False Settled, Stalled=False NotStalled";
-    const NOBODY: &str = "Ready=True NoClustersSelected, Reconciling=False Settled, Stalled=False NotStalled";
+    const NO_CLUSTER: &str =
+        "Ready=True NoClustersSelected, Reconciling=False Settled, Stalled=False NotStalled";
     const MOVES: &str = "Ready=False Progressing, Reconciling=True Progressing, Stalled=False NotStalled";
     const STALLS: &str =
         "Ready=False ClustersStalled, Reconciling=False Settled, Stalled=True ClustersStalled";
@@ -469,7 +473,7 @@ mod tests {
         "Ready=False RolloutPaused, Reconciling=True RolloutPaused, Stalled=False NotStalled";
 
     #[test]
-    fn done_moving_and_stalled_are_told_apart() {
+    fn done_moving_and_stalled_are_distinguished() {
         use InstanceTally::{Leaving, Moving, Ready, Stalled, Unavailable, Unreachable, Waiting};
         let failed = Stalled(Reason::UpgradeFailed);
         let (goes, lost) = (Leaving { reachable: true }, Leaving { reachable: false });
@@ -477,7 +481,7 @@ mod tests {
             (&[Ready, goes], Time::Stands, MOVES),
             (&[Ready, lost], Time::Stands, DONE),
             (&[failed, goes], Time::Stands, MOVES),
-            (&[], Time::Stands, NOBODY),
+            (&[], Time::Stands, NO_CLUSTER),
             (&[Ready, Ready], Time::Stands, DONE),
             (&[Ready, Unreachable], Time::Stands, DONE),
             (&[Ready, Moving], Time::Stands, MOVES),

@@ -1,8 +1,8 @@
 //! Whether the agent of a template add-on is available, from the feedback of its workloads.
 //!
-//! Decides `Available`: of add-ons that the tide deploys, and of all whose cluster is not reachable. Silent where another program speaks: an
-//! add-on that another program deploys on a cluster that is reachable. Never says that an agent is back: that is for the agent or its
-//! prober to say.
+//! Sets `Available` of add-ons that the controllers deploy, and of all add-ons whose cluster is not reachable. The condition of an
+//! add-on that another program deploys on a reachable cluster is left to that program: the agent or its prober reports that the agent
+//! is available again.
 
 use super::Wish;
 use crate::render::Probe;

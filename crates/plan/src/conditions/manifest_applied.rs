@@ -1,6 +1,6 @@
 //! Whether the manifests of an instance are applied.
 //!
-//! Decides `ManifestApplied` of add-ons that the tide deploys, and why the hub refuses their works.
+//! Decides `ManifestApplied` of add-ons that the controllers deploy, and why the hub rejects their works.
 
 use super::Wish;
 use crate::work::{Body, Rendering};

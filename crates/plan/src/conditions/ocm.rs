@@ -39,7 +39,7 @@ pub(crate) fn bared<'a>(view: &View<'_>, wishes: Vec<Wish<'a>>) -> Vec<Wish<'a>>
     wishes.into_iter().map(bare).collect()
 }
 
-/// Returns whether `Progressing` is told in Open Cluster Management's words to the letter.
+/// Returns whether `Progressing` has exactly Open Cluster Management's messages.
 pub(crate) fn tells_progress(view: &View<'_>) -> bool {
     view.settings().is_ocm() && view.settings().reasons == Vocabulary::Ocm
 }
@@ -71,7 +71,7 @@ pub(crate) fn configured(member: &Member<'_>) -> Option<Wish<'static>> {
     ))
 }
 
-/// What `Progressing` is told from.
+/// The facts from which `Progressing` is set.
 #[derive(Debug)]
 pub(crate) struct ProgressInputs<'s> {
     /// The first type of the instance's own configurations that it may not override.

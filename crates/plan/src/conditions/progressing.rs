@@ -1,4 +1,4 @@
-//! Whether an instance is on its way: its state, judged from its works.
+//! Whether an instance is in progress: its state, judged from its works.
 //!
 //! Decides phase and outcome. An agent that says it failed is believed at once; nothing is called done before the agent
 //! has confirmed the very content that is assigned. Never writes words (`state.rs`).
@@ -17,7 +17,7 @@ use api::hash::{ConfigKey, parse_config_spec_hash};
 use api::reason::{Class, Reason};
 use store::{ConfigRef, Failures, Instance, Reference, Signal, Status, View, Vocabulary, Work};
 
-/// Condition that tells how far the instance is.
+/// Condition that reports the progress of the instance.
 pub(crate) const PROGRESSING: &str = "Progressing";
 const NOT_READY: &str = "work is not ready";
 
@@ -78,7 +78,7 @@ fn own(view: &View<'_>, member: &Member<'_>, rendering: &Rendering<'_>) -> Outco
             worst(deployed_works(view, instance).map(reported))
         }
         Rendering::Refused(error) => Outcome::Failed(error.clone()),
-        // What has failed does not begin again because the content it failed with was edited: it would count as being on its way.
+        // What has failed does not begin again because the content it failed with was edited: it would count as being in progress.
         Rendering::Waiting(WaitOn::Content(_)) if let Some(words) = failed_before(member) => {
             Outcome::Failed(words)
         }

@@ -17,13 +17,13 @@ use store::Status;
 /// What the roll-up of an instance is made from.
 #[derive(Debug)]
 pub(crate) struct RollUpInput<'a> {
-    /// Why it keeps what it has.
+    /// Why it keeps its current configuration.
     pub notice: Option<&'a Notice>,
     /// How far it is.
     pub state: &'a State,
     /// The words of `Progressing`.
     pub words: &'a Words,
-    /// What only a human can change.
+    /// What only a user can change.
     pub stuck: Option<&'a Stuck>,
     /// Whether that may still come by itself.
     pub arrival: Option<Arrival>,
@@ -51,7 +51,7 @@ pub(crate) struct Aside<'a> {
 }
 
 impl<'a> RollUpInput<'a> {
-    /// Returns why it is on its way, where no other condition says so.
+    /// Returns why it is in progress, where no other condition says so.
     fn why_under_way(&self) -> Option<&'a str> {
         let aside = self.aside;
         match self.state {
@@ -75,7 +75,7 @@ impl<'a> RollUpInput<'a> {
     }
 
     /// Returns `Ready`, `Reconciling` and `Stalled`. Who waits for a turn is not ready for what it should have; who is
-    /// meant to keep what it has is.
+    /// meant to keep its current configuration is.
     pub(crate) fn wishes(&self) -> [Wish<'a>; 3] {
         let ready =
             |reason: Reason, message: Cow<'a, str>| Wish::new("Ready", Status::False, reason, message);
@@ -109,8 +109,8 @@ impl<'a> RollUpInput<'a> {
                     sound,
                 ];
             }
-            let is_told = stuck.is_news || is_ocm;
-            return stalls(stuck.reason, is_told.then_some(stuck.message.as_str()));
+            let is_reported = stuck.is_news || is_ocm;
+            return stalls(stuck.reason, is_reported.then_some(stuck.message.as_str()));
         }
         if self.has_failed() {
             return stalls(self.words.reason, is_ocm.then_some(&*self.words.message));
@@ -124,7 +124,7 @@ impl<'a> RollUpInput<'a> {
         [self.ready(), settled, sound]
     }
 
-    /// Returns `Ready` where everything is as it should be, but for the agent.
+    /// Returns `Ready` where everything is as desired, apart from the agent.
     fn ready(&self) -> Wish<'a> {
         match (self.up, self.orphaned) {
             (Some(Status::False), _) => Wish::new(
@@ -137,27 +137,28 @@ impl<'a> RollUpInput<'a> {
                 "Ready",
                 Status::False,
                 Reason::AvailabilityUnknown,
-                "nobody knows whether the agent is available",
+                "it is not known whether the agent is available",
             ),
             (Some(Status::True) | None, Some(sentence)) => {
                 Wish::new("Ready", Status::True, Reason::ContentSuperseded, sentence)
             }
             (Some(Status::True) | None, None) if let Some(notice) = self.notice => {
                 let here = self.aside.is_ocm.then_some(&*notice.message);
-                let sentence = here.unwrap_or("the add-on runs with what it is meant to keep");
+                let sentence =
+                    here.unwrap_or("the add-on runs with the configuration that it is meant to keep");
                 Wish::new("Ready", Status::True, Reason::Ready, sentence)
             }
             (Some(Status::True) | None, None) if self.undone => Wish::new(
                 "Ready",
                 Status::True,
                 Reason::Ready,
-                "the add-on runs with what was last known to be good: see the condition Configured",
+                "the add-on runs with the last known good configuration: see the condition Configured",
             ),
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",
                 Status::True,
                 Reason::Ready,
-                "the add-on runs with everything that was asked for",
+                "the add-on runs with the desired configuration",
             ),
         }
     }

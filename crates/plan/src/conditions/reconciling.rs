@@ -1,8 +1,8 @@
-//! How long what is merely not there yet counts as on its way.
+//! How long an object that does not exist yet may still be created.
 //!
-//! Decides when an absence becomes a matter for humans. Delivery tools apply one object after the other and give up at the first
-//! `Stalled`, so an absence is told as `Reconciling` for `Settings::arrival_grace`, counted from the moment at which it was seen:
-//! that is the time of the condition. A new generation is something new to wait for. Never decides what is absent.
+//! Delivery tools apply one object after the other and stop at the first `Stalled` object, so an absence is reported as `Reconciling`
+//! for `Settings::arrival_grace` and then as `Stalled`. The time counts from the condition that reported the absence first; a new
+//! generation starts it again.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +15,7 @@ use store::{Condition, Settings, Status};
 pub(crate) struct Arrival {
     /// Since when.
     since: Timestamp,
-    /// When a human has to act.
+    /// When a user has to act.
     pub(crate) until: Timestamp,
 }
 

@@ -1,4 +1,4 @@
-//! What only a human can change about an instance.
+//! What only a user can change about an instance.
 //!
 //! Decides the cause of `Stalled`; `ready.rs` writes the condition.
 
@@ -11,7 +11,7 @@ use store::View;
 
 use super::state::{Outcome, State};
 
-/// Something that only a human can change.
+/// Something that only a user can change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Stuck {
     /// The reason of `Stalled`.
@@ -24,7 +24,7 @@ pub(crate) struct Stuck {
 
 const LATE: &str = "the agent has not confirmed the configuration within the progressDeadline of the rollout";
 
-/// What only a human can change. The whole sentence is in `Configured` or in `Progressing`, where one of them has it.
+/// What only a user can change. The whole sentence is in `Configured` or in `Progressing`, where one of them has it.
 pub(crate) fn stuck(
     view: &View<'_>,
     member: &Member<'_>,

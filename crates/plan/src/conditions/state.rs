@@ -124,7 +124,7 @@ impl State {
         matches!(self, Self::Phase(_, Outcome::Succeeded))
     }
 
-    /// Returns the words of the `Progressing` condition; `version` is the one that the instance is on its way to.
+    /// Returns the words of the `Progressing` condition; `version` is the target version of the instance.
     pub fn progressing(&self, vocabulary: Vocabulary, version: Option<&str>) -> Words {
         match self {
             Self::Unsupported(of) => Words {
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_stands_in_the_words_while_it_changes() {
+    fn a_version_is_in_the_message_while_it_changes() {
         let rows = [
             (Phase::Install, "installing version v2… why"),
             (Phase::Upgrade, "upgrading to version v2… why"),

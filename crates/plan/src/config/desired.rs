@@ -32,13 +32,13 @@ pub(crate) struct Effective {
     pub refs: Vec<Desired>,
     /// First type, in whatever layer, that the add-on does not support.
     pub unsupported: Option<ConfigType>,
-    /// Whether the tide deploys the add-on from a template.
+    /// Whether the controllers deploy the add-on from a template.
     pub deployed: bool,
     /// Which of its deployment configurations works are made from.
     pub layering: Layering,
     /// The version that is asked for, if no template offers it.
     pub bad_version: Option<BadVersion>,
-    /// Whether it is what was last known to be good, because the rollout was undone.
+    /// Whether it is the last known good configuration, because the rollout was undone.
     pub undone: bool,
 }
 
@@ -51,7 +51,7 @@ impl Desired {
                 "does not exist: the reference names no namespace".to_owned()
             }
             ConfigFault::Absent(Absence::HasNoNamespace) => {
-                "does not exist: the reference names a namespace, but its kind lives in none".to_owned()
+                "does not exist: the reference names a namespace, but its kind is cluster-scoped".to_owned()
             }
             ConfigFault::NotWatchedYet => "has not been read yet, so its hash is unknown".to_owned(),
             ConfigFault::Forbidden { verb } => format!(
@@ -61,18 +61,18 @@ impl Desired {
             ConfigFault::NotServed => "is of a kind that the hub does not serve".to_owned(),
             ConfigFault::OffLimits => {
                 let of = &self.config.of;
-                let why = off_limits(&of.group, &of.resource).unwrap_or("nobody may read them");
+                let why = off_limits(&of.group, &of.resource).unwrap_or("its type may not be read");
                 format!("is not read, because it is never a configuration: {why}")
             }
             ConfigFault::TooManyTypes => format!(
-                "is not read: who refers to it refers to more than {MOST_CONFIG_TYPES} types of configurations"
+                "is not read: the object that refers to it refers to more than {MOST_CONFIG_TYPES} types of configurations"
             ),
             ConfigFault::Unsupported => "is of a type that the add-on does not support".to_owned(),
             ConfigFault::OfAnotherAddon => {
                 "is made for another add-on: its spec.addonName is not the name of this one".to_owned()
             }
-            ConfigFault::Superseded => "has other content than when it was known to be good".to_owned(),
-            ConfigFault::NoSuchVersion => "stands for a version that no AddOnTemplate offers".to_owned(),
+            ConfigFault::Superseded => "differs from the last known good content".to_owned(),
+            ConfigFault::NoSuchVersion => "requires a version that no AddOnTemplate provides".to_owned(),
         };
         Some(format!("{what} ({})", self.source))
     }
@@ -116,7 +116,7 @@ impl Effective {
 
     /// Returns what was known to be good and can be given to no cluster any more.
     pub(crate) fn lost(&self) -> Option<&Desired> {
-        // Every instance is asked, and next to none is on its way back.
+        // Every instance is asked, and next to none is being rolled back.
         if !self.undone {
             return None;
         }

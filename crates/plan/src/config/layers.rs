@@ -24,7 +24,7 @@ pub(crate) enum Source {
     Cluster,
     /// The version that the instance should have.
     Version,
-    /// What was last known to be good, with its hash, because its rollout was undone.
+    /// The last known good configuration, with its hash, because its rollout was undone.
     KnownGood(Name),
 }
 
@@ -35,7 +35,9 @@ impl std::fmt::Display for Source {
             Self::Placement { namespace, name } => write!(f, "from placement {namespace}/{name}"),
             Self::Cluster => f.write_str("the cluster's own"),
             Self::Version => f.write_str("chosen by version"),
-            Self::KnownGood(_) => f.write_str("last known to be good, because the rollout was undone"),
+            Self::KnownGood(_) => {
+                f.write_str("the last known good configuration, because the rollout was undone")
+            }
         }
     }
 }
@@ -150,7 +152,7 @@ pub(crate) fn set_aside(addon: &AddOn, instance: &Instance) -> Cow<'static, str>
     }
     let parts = parts.join(", ");
     Cow::Owned(format!(
-        "Configurations configured; the add-on protects what its spec chooses here, which does not count: {parts}"
+        "Configurations configured; the add-on protects the following choices of its spec, which are ignored: {parts}"
     ))
 }
 

@@ -33,7 +33,7 @@ pub(super) struct Declared<'v> {
 }
 
 impl<'v> Declared<'v> {
-    /// Collects what the instances of an add-on declare. What the tide declares itself says nothing.
+    /// Collects what the instances of an add-on declare. The declarations of the controllers themselves do not count.
     pub(super) fn of(view: &View<'v>, deployed: bool) -> Self {
         if deployed {
             return Self {
@@ -183,14 +183,14 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
             desired(note.hash, None, fault)
         }
         ConfigState::Faulty(fault) => {
-            let is_told = deployed || note.hash.is_none();
+            let is_reported = deployed || note.hash.is_none();
             let fault = match fault {
                 TypeFault::Forbidden { verb } => ConfigFault::Forbidden { verb },
                 TypeFault::NotServed => ConfigFault::NotServed,
                 TypeFault::OffLimits => ConfigFault::OffLimits,
                 TypeFault::TooMany => ConfigFault::TooManyTypes,
             };
-            desired(note.hash, None, is_told.then_some(fault))
+            desired(note.hash, None, is_reported.then_some(fault))
         }
     }
 }

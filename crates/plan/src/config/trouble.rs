@@ -19,7 +19,7 @@ pub(crate) struct Trouble {
     pub is_stuck: bool,
 }
 
-/// Most faults that are told one by one.
+/// Maximum number of faults that are listed one by one.
 const TOLD: usize = 8;
 
 /// Returns what is wrong with the configurations of an instance, if anything is.

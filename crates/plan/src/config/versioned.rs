@@ -159,7 +159,7 @@ impl<'v> Layer<'v> {
         if instance.configs.is_empty() && !is_of_others && orphan.is_none() {
             return shared;
         }
-        // What is gone back to counts as it did, whatever the specs want now.
+        // Content that is rolled back to counts as before, whatever the specs require now.
         let merges = view.addon.facts.merges
             || self
                 .back

@@ -1,4 +1,4 @@
-//! Annotations that travel from a cluster to its add-ons, at their creation and later.
+//! Annotations that are copied from a cluster to its add-ons, at their creation and later.
 //!
 //! Decides with a record on the instance, a digest of every value that was copied, what is ours to change: an annotation that
 //! another client put on the instance directly, or changed there, or that another field manager owns by the hub's own records, is

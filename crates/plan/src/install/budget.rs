@@ -1,7 +1,7 @@
-//! How many instances may be taken away now, and how far the absence of a cluster is believed.
+//! How many instances may be removed now, and whether the absence of a cluster is confirmed.
 //!
 //! Decides what is held: a strategy, a scheduler or a list that is wrong about a whole fleet takes a few instances with it and
-//! tells. Never decides who goes (`fate`), and never holds what goes with its cluster or what a human deletes.
+//! tells. Never decides who goes (`fate`), and never holds what goes with its cluster or what a user deletes.
 
 use std::cell::OnceCell;
 
@@ -56,7 +56,7 @@ pub(super) enum Proof {
     Enough,
     /// This time must pass as well.
     Lasting(SignedDuration),
-    /// That the cluster is gone is not believed: too many are absent.
+    /// The deletion of the cluster is not confirmed: too many clusters are absent.
     None(Absences),
 }
 
@@ -87,9 +87,9 @@ impl<'v> Budget<'v> {
         }
     }
 
-    /// Returns whether an instance may be taken away now; what may not is held, and told.
+    /// Returns whether an instance may be removed now; what may not is held, and told.
     pub(super) fn lets_go(&mut self, site: &Site<'_>) -> bool {
-        if !self.has_room(site) {
+        if !self.is_within_limit(site) {
             return false;
         }
         if let Some((object, why)) = self.view.unread_reason(Some(&site.instance.cluster)) {
@@ -100,7 +100,7 @@ impl<'v> Budget<'v> {
         true
     }
 
-    fn has_room(&mut self, site: &Site<'_>) -> bool {
+    fn is_within_limit(&mut self, site: &Site<'_>) -> bool {
         if site.cluster.is_some_and(|cluster| cluster.meta.deleting) {
             return true;
         }

@@ -225,28 +225,28 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
     } = stand.site;
     let mut annotations = Map::new();
     let (mut metadata, mut patch) = (Map::new(), Map::new());
-    let mut why = "the cluster's annotations travel to its add-ons";
+    let mut why = "the annotations of the cluster are copied to its add-ons";
     if let Some(cluster) = cluster.filter(|_| follows(&view.addon.strategy)) {
         annotations = annotations::changes(cluster, instance);
     }
     let is_ours = |mark: &str| !instance.claims.has(mark);
     if instance.deselected_at.is_some() && is_ours(terms::DESELECTED_AT) {
         annotations.insert(terms::DESELECTED_AT.to_owned(), Value::Null);
-        why = "nothing takes the add-on away any more";
+        why = "the add-on is no longer to be removed";
     }
     if let Some(mark) = passed_on(wanted, stand).filter(|_| is_ours(terms::INSTALLED_BY)) {
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));
-        why = "something else gives the add-on now";
+        why = "another placement or selector selects the cluster now";
     }
     let mut spec = Map::new();
     if let Some(version) = version::follow(home(wanted, stand), instance) {
         annotations.insert(terms::GIVEN_VERSION.to_owned(), version.clone());
         spec.insert("desiredVersion".to_owned(), version);
-        why = "the placement gives another version";
+        why = "the placement sets another version";
     }
     if let Some(namespace) = due_namespace(view, &stand.site) {
         spec.insert("installNamespace".to_owned(), Value::from(namespace));
-        why = "the placement gives the install namespace";
+        why = "the placement sets the install namespace";
     }
     if !spec.is_empty() {
         patch.insert("spec".to_owned(), Value::Object(spec));

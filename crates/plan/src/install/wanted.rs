@@ -1,6 +1,6 @@
 //! Which clusters get the add-on: the union of its placements, or what its label selector matches.
 //!
-//! A placement that is missing or undecided never holds the others, and never takes away what it once gave. A cluster
+//! A placement that is missing or undecided never holds the others, and never removes what it once gave. A cluster
 //! that is being deleted or has opted out counts as not selected.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,7 +53,7 @@ impl InstanceFate<'_> {
         self.home.is_some() || self.is_labelled
     }
 
-    /// Returns whether it is on its way out: then it is neither written to nor counted, and keeps what it has.
+    /// Returns whether it is being removed: then it is neither written to nor counted, and keeps its current configuration.
     pub(crate) fn is_leaving(&self) -> bool {
         self.fate != Fate::Stays
     }
@@ -162,7 +162,7 @@ fn by_labels<'v>(view: &View<'v>, selector: &Selector, wanted: &mut Wanted<'v>) 
     wanted.note(&labelled, None);
 }
 
-/// A cluster that opts out of what a human has given it all the same is configured like the others.
+/// A cluster that opts out of what a user has given it all the same is configured like the others.
 fn may_have<'v>(
     view: &View<'v>,
     cluster: &'v Name,
@@ -230,7 +230,7 @@ fn kept<'v>(view: &View<'v>, by: &PlacementUse) -> impl Iterator<Item = &'v Name
 }
 
 impl DecisionState {
-    /// Returns how far a placement is decided.
+    /// Returns whether a placement has all its decisions.
     pub(crate) fn of(view: &View<'_>, namespace: &Name, name: &Name) -> Self {
         let named = || {
             view.decisions(namespace, name)

@@ -167,7 +167,7 @@ impl DeploymentConfigs<'_> {
         };
         let layer = self.effective.iter().find(|one| one.config == **config);
         let layer = layer.map_or_else(
-            || "given before, and not any more".to_owned(),
+            || "set before, and no longer set".to_owned(),
             |one| one.source.to_string(),
         );
         let ConfigRef { namespace, name, .. } = config;

@@ -35,7 +35,7 @@ pub struct PlacementOutlook {
     pub namespace: Name,
     /// Its name.
     pub name: Name,
-    /// How changes travel over it.
+    /// How changes are rolled out to it.
     pub course: Course,
     /// Its clusters, counted.
     pub counts: Counts,
@@ -45,7 +45,7 @@ pub struct PlacementOutlook {
     pub paused: bool,
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
-    /// Why nothing can travel, whichever clusters wait: the reason in one word, and the sentence.
+    /// Why nothing can be rolled out, whichever clusters wait: the reason in one word, and the sentence.
     pub barred: Option<(Reason, String)>,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
@@ -130,8 +130,8 @@ pub struct ClusterOutlook {
 pub enum Health {
     /// It has what it should have, and its agent works.
     Ready,
-    /// It is meant to keep what it has: a change of `spec.configuration` is not for it, or it is back after an undone rollout and
-    /// runs with content that is no longer on the hub.
+    /// It keeps its current configuration by intention: a change of `spec.configuration` is not for it, or its rollout was undone and
+    /// it runs with content that is no longer on the hub.
     Kept,
     /// It has what it should have; its cluster is not reachable.
     Unreachable,
@@ -141,14 +141,14 @@ pub enum Health {
     Moving,
     /// It waits for its turn, for this reason.
     Waiting(Reason),
-    /// Only a human can change it: the reason.
+    /// Only a user can change it: the reason.
     Stalled(Reason),
     /// It is being deleted.
     Leaving,
 }
 
 impl Outlook {
-    /// Notes one instance and how it counts; `tally` is absent for one on its way out that the census does not count.
+    /// Notes one instance and how it counts; `tally` is absent for one being removed that the census does not count.
     pub(crate) fn note(&mut self, member: &Member<'_>, tally: Option<InstanceTally>) {
         let Rolled {
             home,
@@ -247,7 +247,7 @@ fn placement(selected: &Selected<'_>, placed: &Placed, configs: Vec<ConfigOutloo
         }
         (DecisionState::NoDecision, _) => Some((
             Reason::PlacementNotDecided,
-            format!("{} is not decided yet", what()),
+            format!("{} has no complete PlacementDecision yet", what()),
         )),
         (DecisionState::Decided, Some(blocker)) => Some((blocker.reason, blocker.message.to_string())),
         (DecisionState::Decided, None) => None,

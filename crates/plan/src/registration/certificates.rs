@@ -207,7 +207,7 @@ fn check_subject(
     let mut organizations = asked.groups.clone();
     if certificate.is_of_the_hub() {
         // Agents of older releases ask for the group to which every authenticated client belongs anyway.
-        organizations.remove(EVERYBODY);
+        organizations.remove(AUTHENTICATED);
     }
     if organizations != groups {
         return wrong(format!(
@@ -237,7 +237,7 @@ fn expected(bearer: &Bearer, addon: &str) -> CertificateRequest {
     }
 }
 
-const EVERYBODY: &str = "system:authenticated";
+const AUTHENTICATED: &str = "system:authenticated";
 
 /// A certificate of an agent proves who it is; it never signs others.
 fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
@@ -290,7 +290,7 @@ fn approval(request: &Request, now: Timestamp) -> Value {
     json!({"status": {"conditions": all}})
 }
 
-/// What another client wrote is told, but not at any length.
+/// The text of another client is shown, with a limited length.
 fn shortened(text: &str) -> String {
     const LONGEST: usize = 120;
     if text.chars().count() <= LONGEST {

@@ -244,10 +244,10 @@ fn the_subject_for_a_custom_signer_is_the_registered_one() {
             r#"SubjectNotAllowed: the common name is "system:open-cluster-management:cluster:c1:addon:hello:agent:hello-agent" and not "worker""#
         ]],
     );
-    let mut everybody = worker();
-    everybody.groups.insert(EVERYBODY.to_owned());
+    let mut authenticated = worker();
+    authenticated.groups.insert(AUTHENTICATED.to_owned());
     row(
-        &request(CUSTOM, everybody),
+        &request(CUSTOM, authenticated),
         &expect![[
             r#"SubjectNotAllowed: the organizations are ["system:authenticated", "workers"] and not {"workers"}"#
         ]],
@@ -263,7 +263,12 @@ fn the_subject_for_a_custom_signer_is_the_registered_one() {
     };
     let prefix = agent_user_prefix("c1", "hello");
     expect!["approve"].assert_eq(&open(&format!("{prefix}x7f2q")));
-    for other in [&*prefix, "somebody", &format!("{prefix}other"), "system:admin"] {
+    for other in [
+        &*prefix,
+        "another-user",
+        &format!("{prefix}other"),
+        "system:admin",
+    ] {
         assert!(open(other).starts_with("SubjectNotAllowed"), "{other}");
     }
 }
@@ -366,7 +371,7 @@ fn the_secret_that_signs_is_that_of_the_subject_that_was_compared() {
 }
 
 #[test]
-fn the_signer_of_the_hub_is_nobodys_own_whatever_a_template_states() {
+fn the_signer_of_the_hub_is_reserved_whatever_a_template_states() {
     let stolen = template(vec![signer(HUB, stated(), "ca")]);
     assert!(judged_by(&request(HUB, worker()), &stolen).starts_with("SignerNotRegistered"));
     assert!(judged_by(&request(HUB, agent()), &stolen).starts_with("SignerNotRegistered"));
@@ -440,7 +445,7 @@ fn what_approves_cannot_name_a_status() {
 }
 
 #[test]
-fn the_grpc_server_asks_for_the_agent_that_it_names_and_nobody_else_does() {
+fn only_the_grpc_server_requests_for_the_agent_that_it_names() {
     let rows = [
         (GRPC, Some(OWN), true),
         (GRPC, Some("system:open-cluster-management:c2:x"), false),

@@ -3,7 +3,7 @@
 //!
 //! Decides which certificates there are, and for which subject. The only way to one is a template's content with the names of
 //! an add-on and of a cluster: no status, and no object that a cluster can write, is ever a part of it. Whatever else is known
-//! can only take away.
+//! can only remove.
 
 use store::{
     AgentIdentity, CertificateSubject, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Template,
@@ -149,8 +149,8 @@ impl<'v> Entitled<'v> {
         match self.certificates {
             _ if !named.any(names_it) => "no registration of the add-on's template names it",
             Certificates::OfOwnSigners => "the agent registers with tokens",
-            Certificates::OfTheHub => "the content that the cluster is assigned is not known any more",
-            Certificates::All => "the template that the cluster is assigned does not name it",
+            Certificates::OfTheHub => "the content that is assigned to the cluster is no longer known",
+            Certificates::All => "the template that is assigned to the cluster does not name it",
         }
     }
 

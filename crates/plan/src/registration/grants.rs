@@ -1,7 +1,7 @@
 //! Grants: from the service accounts, roles and role bindings that are wanted to the writes that are left.
 //!
-//! Decides names aside what each object looks like. Never changes an object that is not the tide's own: the view shows no
-//! other. A role of a binding cannot be changed, so the binding goes and the next plan makes a new one.
+//! Decides the content of each object, except its name. Changes only objects that the controllers have created: the view shows no
+//! other. The role of a binding cannot be changed, so the binding is deleted and the next plan creates a new one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -78,11 +78,11 @@ pub(super) fn writes<'v>(
                 (action, &grant.cluster)
             }
             None => {
-                let why = "the agent does not need it any more";
+                let why = "the agent no longer needs it";
                 (Some(delete(key, grant, why)), &grant.cluster)
             }
         };
-        // A grant that says it is for another cluster is told of there when it changes.
+        // A grant for another cluster is reported on that cluster when it changes.
         if action.is_some() || grant.meta.deleting || *owner != grant.cluster {
             left.clusters.extend([owner, &grant.cluster]);
         }
@@ -95,7 +95,7 @@ pub(super) fn writes<'v>(
     left
 }
 
-/// The label is the permission: a role that is not one for agents any more is taken away, whatever the agent waits for. Where a
+/// The label is the permission: a role that is not one for agents any more is removed, whatever the agent waits for. Where a
 /// namespace is no cluster's at the moment, what stands there stays.
 fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
     let GrantContent::Binding { kind, role, .. } = &grant.content else {
@@ -106,7 +106,7 @@ fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> 
     }
     match view.unbindable(&grant.cluster, &key.namespace, kind, role)? {
         Unbindable::Name | Unbindable::Unlabelled | Unbindable::Danger(_) => {
-            Some(delete(key, grant, "the role is not one for agents any more"))
+            Some(delete(key, grant, "the role is no longer one for agents"))
         }
         Unbindable::Namespace if key.namespace != grant.cluster && view.cluster(&key.namespace).is_some() => {
             Some(delete(key, grant, "the namespace is that of another cluster"))

@@ -86,7 +86,7 @@ mod tests {
             workload("Deployment", "{{INSTALL_NAMESPACE}}")
         ]));
         let daemon = template(&json!([workload("DaemonSet", "d-{{CLUSTER_NAME}}")]));
-        let broken = template(&json!([workload("Deployment", "{{NOBODY}}")]));
+        let broken = template(&json!([workload("Deployment", "{{UNKNOWN}}")]));
         let config = |namespace: &str| DeploymentConfig {
             install_namespace: namespace.into(),
             ..DeploymentConfig::default()

@@ -51,7 +51,7 @@ pub(super) fn bindings<'v>(
         let key = binding(namespace, name(instance, &kind, index));
         if let Some(why) = view.unbindable(&instance.cluster, namespace, &kind, role) {
             found.held.push(words(why, namespace, &kind, role));
-            // It is not known whether the role may be bound: nothing is given, and nothing taken away.
+            // It is not known whether the role may be bound: nothing is granted, and nothing removed.
             if why != Unbindable::Withheld || !is_bound(view, &key, &kind, role) {
                 continue;
             }
@@ -81,8 +81,8 @@ fn words(why: Unbindable, namespace: &str, kind: &str, role: &Name) -> String {
     let label = || format!("{}: {:?}", terms::HUB_PERMISSIONS, terms::ALLOWED);
     let (why, cure) = match why {
         Unbindable::Name => (
-            "roles of the hub itself are never given to agents".to_owned(),
-            "make a role of its own for the add-on".to_owned(),
+            "roles of the hub itself are not granted to agents".to_owned(),
+            "create a separate role for the add-on".to_owned(),
         ),
         Unbindable::Namespace => (
             "agents have roles only in the namespace of their cluster and in that of the add-on".to_owned(),
@@ -98,7 +98,7 @@ fn words(why: Unbindable, namespace: &str, kind: &str, role: &Name) -> String {
         ),
         Unbindable::Danger(danger) => (
             format!("it {}", danger.words()),
-            "take that out of the role".to_owned(),
+            "remove that from the role".to_owned(),
         ),
     };
     format!("{kind} {role:?} in namespace {namespace:?} is held: {why}; hint: {cure}")

@@ -302,7 +302,7 @@ impl<'v> Registrar<'v> {
     /// `is_client` is absent while that is not known: then what stands there stays.
     fn token(&mut self, instance: &'v Instance, is_client: Option<bool>, said: &mut RegistrationMessages) {
         if !self.view.is_clusters_own(&instance.cluster) {
-            // Nothing is given there; what a cluster had that is gone for the moment stays.
+            // No permission is granted there; the permissions of a cluster that is absent for the moment are kept.
             return;
         }
         if is_client.is_none() && token::is_used(instance) {
@@ -448,8 +448,8 @@ impl RegistrationMessages {
     }
 }
 
-/// Returns the writes for an add-on that manages itself, or goes: the token infrastructure serves every instance there is,
-/// whichever program manages its add-on, and goes with it; permissions whose instance is gone go as well.
+/// Returns the writes for an add-on that manages itself, or is being removed: the token infrastructure serves every instance,
+/// whichever program manages its add-on, and is deleted with it. Permissions of deleted instances are deleted as well.
 pub(crate) fn unmanaged(view: &View<'_>, now: Timestamp) -> Vec<Action> {
     beside_others(view, &mut Registrar::new(view), now)
 }

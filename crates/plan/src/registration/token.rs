@@ -21,7 +21,7 @@ pub(super) fn is_used(instance: &Instance) -> bool {
     *instance.driver == *TOKEN
 }
 
-/// Returns whether the service account of the agent is there, and the tide's own.
+/// Returns whether the service account of the agent exists and was created by the controllers.
 pub(super) fn stands(view: &View<'_>, instance: &Instance) -> bool {
     let found = view.grant(&account(instance));
     found.is_some_and(|grant| grant.purpose == Purpose::Token && !grant.meta.deleting)
@@ -35,9 +35,9 @@ pub(super) fn rules(addon: &str) -> Value {
     ])
 }
 
-/// Returns the objects: the account, then the role that gives tokens of it, then the binding of the role. An account of that name
-/// that is not the tide's own must not become the cluster's because its agent has chosen tokens. An API server refuses a binding of
-/// a role that does not exist yet.
+/// Returns the objects: the account, then the role that allows tokens of it, then the binding of the role. An account of that name
+/// that the controllers have not created must not become the cluster's because its agent has chosen tokens. An API server rejects a
+/// binding of a role that does not exist yet.
 pub(super) fn wanted<'v>(view: &View<'_>, instance: &'v Instance) -> Vec<WantedGrant<'v>> {
     let [account, role, binding] = all(instance);
     let exists = |one: &WantedGrant<'_>| view.grant(&one.key).is_some();

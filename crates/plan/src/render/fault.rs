@@ -1,6 +1,6 @@
 //! Why a template cannot be rendered, in words that name the place.
 //!
-//! Decides nothing. Every fault is something that a human can find in the template, the configuration or the cluster.
+//! Decides nothing. Every fault is something that a user can find in the template, the configuration or the cluster.
 
 use super::split::LARGEST;
 use crate::size_budget::{ALL, Full, ONE, SizeBudget};
@@ -36,9 +36,9 @@ pub(crate) enum RenderFault {
 }
 
 impl RenderFault {
-    /// Returns the fault of a rendering that ran out of room at a place, if it did.
-    pub(super) fn of_room(room: &SizeBudget, place: &str) -> Option<Self> {
-        room.full().map(|full| match full {
+    /// Returns the fault of a rendering that exceeded its size budget at a place, if it did.
+    pub(super) fn of_budget(budget: &SizeBudget, place: &str) -> Option<Self> {
+        budget.full().map(|full| match full {
             Full::One => Self::Boundless(place.to_owned()),
             Full::All => Self::TooMuch,
         })

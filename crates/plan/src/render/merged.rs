@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_uppermost_namespace_that_somebody_chose_counts() {
+    fn the_uppermost_chosen_namespace_counts() {
         let rows = [
             (["open-cluster-management-agent-addon", "mine"], "mine"),
             (["mine", "open-cluster-management-agent-addon"], "mine"),

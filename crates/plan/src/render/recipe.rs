@@ -24,7 +24,7 @@ pub(super) fn fill<'t>(text: &'t str, cluster: &str) -> Cow<'t, str> {
 }
 
 /// Returns how many bytes a canonical text takes at most, whatever the cluster is called.
-pub(super) fn room_for(canonical: &str) -> usize {
+pub(super) fn largest_size(canonical: &str) -> usize {
     let names = canonical.matches(CLUSTER).count();
     let longer = LONGEST.saturating_sub(CLUSTER.len());
     canonical.len().saturating_add(names.saturating_mul(longer))

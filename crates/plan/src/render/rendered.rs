@@ -12,7 +12,7 @@ use super::decorate::{Decorations, move_to, workload_resource};
 use super::fault::RenderFault;
 use super::object::{Identifier, Plurals, check, is_hook, place};
 use super::orphans;
-use super::recipe::{CLUSTER, Probe, Recipe, fill, room_for};
+use super::recipe::{CLUSTER, Probe, Recipe, fill, largest_size};
 use super::split::{Bounds, LARGEST, MOST_HELD};
 use super::values::RenderInputs;
 use crate::size_budget::SizeBudget;
@@ -52,7 +52,7 @@ pub(crate) struct Rendered {
     pub named_by_cluster: bool,
 }
 
-/// How much room the manifests take.
+/// The sizes of the manifests.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     /// Bytes of every deployed manifest, with everything that it brings along.
@@ -68,10 +68,10 @@ type Entries = BTreeMap<Identifier, (usize, Value)>;
 
 /// Renders a template.
 pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFault> {
-    let (variables, room) = (subject.variables(), SizeBudget::default());
-    let decorations = Decorations::of(subject, &room)?;
+    let (variables, budget) = (subject.variables(), SizeBudget::default());
+    let decorations = Decorations::of(subject, &budget)?;
     let whole = &subject.template.agent;
-    let filled = |value: &Value, place: &str| filled(value, &variables, whole, &room, place);
+    let filled = |value: &Value, place: &str| filled(value, &variables, whole, &budget, place);
     let agent = subject.template.agent.as_object();
     let field = |name: &str| agent.and_then(|agent| agent.get(name));
     let raw = field("workload").and_then(|workload| workload.get("manifests"));
@@ -83,12 +83,12 @@ pub(crate) fn rendered(subject: &RenderInputs<'_>) -> Result<Rendered, RenderFau
         check(&filled, &place)?;
         let before = Identity::of(&filled);
         let manifest = finished(filled, place, &decorations, subject.moved_to());
-        no_fault(RenderFault::of_room(&room, &manifest.place))?;
+        no_fault(RenderFault::of_budget(&budget, &manifest.place))?;
         moves.insert(before, manifest.identity.clone());
         manifests.push(manifest);
     }
     manifests.extend(companions(&manifests, &decorations));
-    no_fault(RenderFault::of_room(&room, COMPANION))?;
+    no_fault(RenderFault::of_budget(&budget, COMPANION))?;
     let mut manifests = without_twins(manifests)?;
     let plurals = Plurals::of(manifests.iter().map(|manifest| &manifest.object));
     let followed = Moves::of(&moves, &plurals);
@@ -134,12 +134,12 @@ fn filled(
     value: &Value,
     variables: &Variables,
     whole: &Value,
-    room: &SizeBudget,
+    budget: &SizeBudget,
     place: &str,
 ) -> Result<Value, RenderFault> {
-    room.next();
-    substitute(value, variables, room).map_err(|fault| {
-        let full = RenderFault::of_room(room, place).filter(|_| fault.is_full());
+    budget.next();
+    substitute(value, variables, budget).map_err(|fault| {
+        let full = RenderFault::of_budget(budget, place).filter(|_| fault.is_full());
         full.unwrap_or_else(|| {
             RenderFault::Substitution(place.to_owned(), fault.with_unknown_of(whole, variables))
         })
@@ -352,7 +352,7 @@ impl Rendered {
     }
 
     fn size(&self, which: &[usize]) -> usize {
-        room_for(&canonical(&self.spec(which)))
+        largest_size(&canonical(&self.spec(which)))
     }
 
     /// Returns whether one work holds everything.
@@ -365,12 +365,12 @@ impl Rendered {
         /// Commas between a manifest, its entry, its rule and their neighbours.
         const COMMAS: usize = 3;
         let shared = self.size(&[]);
-        let room = LARGEST
+        let capacity = LARGEST
             .checked_sub(shared)
             .ok_or(RenderFault::SharedTooLarge(shared))?;
-        // What every work says may be long and counts once: of its lists one item stays, so that there is a comma.
+        // The part that every work repeats may be long and counts once: one item of each list is kept, so that there is a comma.
         let slim = (slim(&self.shared), self.configs.get(..1).unwrap_or_default());
-        let beside = |which: &[usize]| room_for(&canonical(&self.spec_beside(&slim.0, slim.1, which)));
+        let beside = |which: &[usize]| largest_size(&canonical(&self.spec_beside(&slim.0, slim.1, which)));
         let least = beside(&[]);
         let mut weights = BTreeMap::new();
         for index in &self.deployed {
@@ -381,7 +381,7 @@ impl Rendered {
                 return Err(RenderFault::TooLarge(place.unwrap_or_default(), alone));
             }
             let weight = alone.saturating_sub(shared).saturating_add(COMMAS);
-            weights.insert(*index, weight.min(room));
+            weights.insert(*index, weight.min(capacity));
         }
         let mut order = self.deployed.clone();
         let identity = |index: usize| self.manifests.get(index).map(|manifest| &manifest.identity);
@@ -390,8 +390,8 @@ impl Rendered {
             heavier.then_with(|| identity(*one).cmp(&identity(*other)))
         });
         let bounds = Bounds {
-            filled: room,
-            kept: MOST_HELD.max(room),
+            filled: capacity,
+            kept: MOST_HELD.max(capacity),
         };
         Ok(Sizes {
             weights,
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bomb_is_told_without_being_written() {
+    fn an_expansion_that_is_too_large_is_reported_and_not_written() {
         let big = DeploymentConfig {
             variables: vec![("A".into(), "x".repeat(1024).into())],
             ..DeploymentConfig::default()
@@ -669,7 +669,7 @@ mod tests {
         assert_eq!(
             with(json!([config_map("x", json!({}))]), ""),
             [],
-            "nobody mounts it"
+            "no container mounts it"
         );
         let mut own = config_map("hello-proxy-ca", json!({"ca-bundle.crt": "mine"}));
         own["metadata"]["namespace"] = json!("own-ns");
@@ -737,8 +737,8 @@ mod tests {
         let big = || json!("y".repeat(LARGEST));
         let rows = [
             (
-                json!([config_map("x", json!({"a": "{{NOBODY}}"}))]),
-                "manifest 0 (ConfigMap n/x): data.a: unknown variable \"NOBODY\"",
+                json!([config_map("x", json!({"a": "{{UNKNOWN}}"}))]),
+                "manifest 0 (ConfigMap n/x): data.a: unknown variable \"UNKNOWN\"",
             ),
             (
                 json!([

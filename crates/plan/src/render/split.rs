@@ -19,7 +19,7 @@ pub(crate) const MOST_HELD: usize = HELD;
 pub(crate) struct Bounds {
     /// Up to here manifests are put into a work.
     pub filled: usize,
-    /// Up to here a work keeps what it has; no less than `filled`.
+    /// Up to here a work keeps its current configuration; no less than `filled`.
     pub kept: usize,
 }
 
@@ -78,7 +78,7 @@ pub(crate) fn split(
         .filter(|manifest| !placed.contains(manifest))
     {
         let fits = |filling: &Filling| filling.used.saturating_add(weight(manifest)) <= bounds.filled;
-        if let Some(index) = find_room(&fillings, fits) {
+        if let Some(index) = find_work(&fillings, fits) {
             if let Some(filling) = fillings.get_mut(index) {
                 filling.put(manifest, weight(manifest));
             }
@@ -109,7 +109,7 @@ pub(crate) fn split(
 }
 
 /// Returns the works with what they may keep.
-fn kept(weights: &BTreeMap<usize, usize>, room: usize, held: &[ExistingWork]) -> Vec<Filling> {
+fn kept(weights: &BTreeMap<usize, usize>, capacity: usize, held: &[ExistingWork]) -> Vec<Filling> {
     let mut seen = BTreeSet::new();
     let keep = |work: &ExistingWork| {
         let known = work
@@ -117,7 +117,7 @@ fn kept(weights: &BTreeMap<usize, usize>, room: usize, held: &[ExistingWork]) ->
             .iter()
             .filter(|manifest| weights.contains_key(manifest));
         let mut manifests: Vec<usize> = known.copied().filter(|manifest| seen.insert(*manifest)).collect();
-        let mut used = evict(&mut manifests, weights, room);
+        let mut used = evict(&mut manifests, weights, capacity);
         if manifests.is_empty() {
             used = 0;
         }
@@ -134,13 +134,13 @@ fn kept(weights: &BTreeMap<usize, usize>, room: usize, held: &[ExistingWork]) ->
     held.iter().map(keep).collect()
 }
 
-/// Takes manifests out of a work that has outgrown its room: the smallest one that makes the rest fit, else the largest
+/// Takes manifests out of a work that has outgrown its capacity: the smallest one that makes the rest fit, else the largest
 /// one and so on. Returns how many bytes stay.
-fn evict(manifests: &mut Vec<usize>, weights: &BTreeMap<usize, usize>, room: usize) -> usize {
+fn evict(manifests: &mut Vec<usize>, weights: &BTreeMap<usize, usize>, capacity: usize) -> usize {
     let weight = |manifest: &usize| weights.get(manifest).copied().unwrap_or_default();
     loop {
         let used = manifests.iter().map(weight).fold(0, usize::saturating_add);
-        let excess = used.saturating_sub(room);
+        let excess = used.saturating_sub(capacity);
         if excess == 0 {
             return used;
         }
@@ -157,8 +157,8 @@ fn evict(manifests: &mut Vec<usize>, weights: &BTreeMap<usize, usize>, room: usi
     }
 }
 
-/// A work that exists and has the most room left, else the first new one with enough.
-fn find_room(fillings: &[Filling], fits: impl Fn(&Filling) -> bool) -> Option<usize> {
+/// A work that exists and has the most free capacity, else the first new one that is large enough.
+fn find_work(fillings: &[Filling], fits: impl Fn(&Filling) -> bool) -> Option<usize> {
     let fitting = || fillings.iter().enumerate().filter(|(_, filling)| fits(filling));
     let existing = fitting().filter(|(_, filling)| !filling.is_new);
     existing
@@ -179,9 +179,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ROOM: usize = 10;
+    const CAPACITY: usize = 10;
     const BOUNDS: Bounds = Bounds {
-        filled: ROOM,
+        filled: CAPACITY,
         kept: 12,
     };
 
@@ -225,7 +225,7 @@ mod tests {
             &[4, 9, 6],
             &[],
             "0+:1 1+:0,2",
-            "the largest first, each into the first work with room",
+            "the largest first, each into the first work with free capacity",
         ),
         (
             &[4, 9, 6],
@@ -243,7 +243,7 @@ mod tests {
             &[4, 5, 3],
             &[(0, &[0]), (1, &[1])],
             "0+:0,2 1:1",
-            "a new one goes where most room is",
+            "a new one goes to the work with the most free capacity",
         ),
         (
             &[4, 5, 3],
@@ -280,7 +280,7 @@ mod tests {
     ];
 
     #[test]
-    fn manifests_stay_where_they_are_and_the_rest_finds_room() {
+    fn manifests_stay_in_their_work_and_the_rest_is_placed() {
         for (weights, held, expected, why) in ROWS {
             assert_eq!(told(&shares(weights, held)), expected, "{why}");
         }
@@ -290,7 +290,7 @@ mod tests {
         /// No work is too large, every manifest has exactly one place, and the next plan finds nothing to move.
         #[test]
         fn shares_are_whole_and_stay(
-            weights in prop::collection::vec(1..=ROOM, 0..30),
+            weights in prop::collection::vec(1..=CAPACITY, 0..30),
             places in prop::collection::vec(0..6_u32, 30),
         ) {
             let numbered = |number: u32| -> Vec<usize> {
@@ -303,8 +303,8 @@ mod tests {
             all.sort_unstable();
             prop_assert_eq!(all, (0..weights.len()).collect::<Vec<_>>());
             for share in &first {
-                let room = if share.gains { BOUNDS.filled } else { BOUNDS.kept };
-                prop_assert!(share.manifests.iter().map(|manifest| weights[*manifest]).sum::<usize>() <= room);
+                let capacity = if share.gains { BOUNDS.filled } else { BOUNDS.kept };
+                prop_assert!(share.manifests.iter().map(|manifest| weights[*manifest]).sum::<usize>() <= capacity);
             }
             let now: Vec<(u32, &[usize])> =
                 first.iter().map(|share| (share.number, share.manifests.as_slice())).collect();

@@ -222,6 +222,10 @@ mod tests {
         );
         config.registries = Some(Vec::new());
         assert_eq!(with(&config, annotation), Ok(0), "an empty list is a word, too");
-        assert_eq!(with(&config, "["), Ok(0), "nobody reads what does not count");
+        assert_eq!(
+            with(&config, "["),
+            Ok(0),
+            "a value that does not count is not read"
+        );
     }
 }

@@ -141,7 +141,7 @@ impl<'v> Approvals<'v> {
             }
             candidate.unapproved = held.get(group).cloned().flatten();
             if candidate.unapproved.is_some() {
-                // It waits for a human in any case: who is told of that only when a window opens has come for nothing.
+                // It needs the approval in any case: a user who learns of it only when a window opens would lose that window.
                 candidate
                     .blocked
                     .take_if(|blocked| blocked.attention != Attention::Act);

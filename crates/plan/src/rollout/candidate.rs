@@ -15,7 +15,7 @@ use store::{Instance, Layering, Site};
 /// What becomes of edits of an instance's own configurations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OwnEdits {
-    /// They travel by its rollout.
+    /// They are rolled out by its rollout.
     Travel,
     /// They pass its rollout by.
     Pass,
@@ -47,7 +47,7 @@ pub(super) struct Candidate<'v> {
     pub(super) settled: bool,
     /// Whether nothing can be made of what it is assigned any more.
     pub(super) is_lost: bool,
-    /// Whether it is on its way to nothing.
+    /// Whether it is being updated to content that does not exist.
     pub(super) is_at_rest: bool,
     pub(super) soak: Duration,
     /// What it says while it waits for a window or for other add-ons.

@@ -1,6 +1,6 @@
 //! Where the clusters of a placement go: forth to what the specs want, or back to what was last known to be good.
 //!
-//! Decides how they go back, and who goes first there. Never decides that they do (`config::way_back`).
+//! Decides the course and the order of a rollback. `config::way_back` decides whether there is one.
 
 use super::candidate::Candidate;
 use crate::config::WayBack;
@@ -34,8 +34,8 @@ impl Direction {
         }
     }
 
-    /// Puts clusters in the order in which they go: on the way back who runs well with what others failed with can wait, who has failed or
-    /// has not arrived cannot.
+    /// Sorts clusters into the order of the rollout. During a rollback, clusters that failed or are not updated yet come before those
+    /// that run well with the content that failed elsewhere.
     pub(super) fn arrange(self, selected: &mut [(&Name, Option<usize>)], candidates: &[Candidate<'_>]) {
         let runs = |one: &Candidate<'_>| one.instance.references.iter().all(Reference::is_applied);
         if self == Self::Back {

@@ -73,7 +73,7 @@ impl<'v> Groups<'v> {
         before
     }
 
-    /// The groups with units on the way or soaking.
+    /// The groups with units in progress or soaking.
     pub(super) fn open(&self, units: &[Unit], verdicts: &[Verdict]) -> ShortList {
         let is_open =
             |verdict: &Verdict| matches!(verdict, Verdict::Start | Verdict::Going | Verdict::Soaking);

@@ -1,9 +1,9 @@
-//! What a cluster says that keeps what it has.
+//! The condition messages of clusters that a rollout does not update.
 //!
-//! Decides the words. What is stored depends on the strategy and on what is waited for, never on how far other clusters are: ten
-//! thousand waiting statuses must not change whenever one cluster gets ahead. Groups are named there, and failures once
-//! nothing starts any more; the clusters that are waited for stand in the status of the add-on, which is one object,
-//! and in what is not stored.
+//! A stored message depends on the strategy and on the cause of the wait, not on the progress of other clusters: the progress of one
+//! cluster must not change ten thousand statuses. A message names decision groups, and failed clusters after the rollout has
+//! stopped. The names of the clusters in progress are in the status of the add-on, which is one object, and in the plan, which is
+//! not stored.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -18,43 +18,45 @@ use api::reason::Reason;
 use model::{Approval, Rest};
 use store::{Name, terms};
 
-/// So much of a hash is shown.
+/// Number of digits of a hash that a message shows.
 const SHORT: usize = 8;
 
-/// Whom a notice is for.
+/// What a notice requires of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Attention {
-    /// A human has to act.
+    /// The user has to act.
     Act,
-    /// It only takes time, or the end of a pause.
+    /// The wait ends by itself, or when the user resumes a rollout.
     Wait,
-    /// It is meant to be so.
+    /// The state is intended.
     Meant,
 }
 
-/// Who is waited for.
+/// The clusters and groups that a cluster waits for.
 #[derive(Debug, Default)]
 pub(super) struct Awaited<'a> {
-    /// Clusters on the way.
+    /// The field that limits how many clusters update at the same time; `maxConcurrency` without one.
+    pub limited_by: Option<&'static str>,
+    /// Clusters that are being updated.
     pub moving: Option<&'a ShortList>,
     /// Clusters that must stay successful for some time yet.
     pub soaking: Option<&'a ShortList>,
     /// Clusters that have stopped the rollout, by what they did.
     pub culprits: Option<[(&'a ShortList, &'static str); 2]>,
-    /// The decision groups that go first.
+    /// The earlier decision groups.
     pub groups: ShortList,
     /// The mandatory decision group that has stopped the rollout.
     pub mandatory: Option<&'a Name>,
 }
 
 impl Awaited<'_> {
-    /// Returns a sentence with the clusters that are waited for now.
+    /// Returns a sentence with the clusters that are in progress.
     fn now(&self, sentence: &str) -> String {
-        let now = listed(&[(self.moving, "on the way"), (self.soaking, "soaking")]);
+        let now = listed(&[(self.moving, "updating"), (self.soaking, "soaking")]);
         if now.is_empty() {
             return sentence.to_owned();
         }
-        format!("{sentence}; now {now}")
+        format!("{sentence}; in progress: {now}")
     }
 
     /// Returns the clusters that stopped the rollout, to follow a sentence.
@@ -84,7 +86,7 @@ fn followed(sentence: &str, list: &str) -> String {
     format!("{sentence}: {list}")
 }
 
-/// Why a cluster keeps what it has.
+/// Why a cluster keeps its current configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Notice {
     /// Reason of `Configured`.
@@ -93,7 +95,7 @@ pub(crate) struct Notice {
     pub message: Name,
     /// The same in the plan, which may be more precise: it is not stored.
     pub wait: Name,
-    /// Whom it is for.
+    /// What it requires of the user.
     pub attention: Attention,
     /// What it is about.
     pub about: TurnSubject,
@@ -126,53 +128,58 @@ impl Notice {
         Self { about, ..self }
     }
 
-    /// The strategy of `what` has no meaning.
+    /// The strategy of `what` is invalid.
     pub(super) fn fault(what: &str, fault: &str) -> Self {
-        let message =
-            format!("the rollout strategy of {what} has no meaning, the cluster keeps what it has: {fault}");
+        let message = format!(
+            "the rollout strategy of {what} is invalid; the cluster keeps its current configuration: {fault}"
+        );
         Self::new(Reason::RolloutStrategyInvalid, Attention::Act, message)
     }
 
     /// The decision groups of the placement are not known.
     pub(super) fn undecided(what: &str) -> Self {
-        let message = format!("{what} is not decided: nobody knows whose turn it is");
+        let message = format!(
+            "{what} has no complete PlacementDecision yet, so the order of its clusters is not known"
+        );
         Self::new(Reason::PlacementNotDecided, Attention::Wait, message)
     }
 
-    /// The placement itself is not there: time does not bring it back.
+    /// The placement does not exist; the user has to create it.
     pub(super) fn missing(what: &str) -> Self {
-        let message =
-            format!("{what} does not exist: nobody knows whose turn it is, the cluster keeps what it has");
+        let message = format!(
+            "{what} does not exist, so the order of its clusters is not known; the cluster keeps its current configuration"
+        );
         Self::new(Reason::PlacementNotFound, Attention::Act, message)
     }
 
     /// The change is only for the clusters of `what`.
     pub(super) fn outside(what: &str) -> Self {
         let message = format!(
-            "changes of spec.configuration only reach the clusters of {what}; this one keeps what it has"
+            "changes of spec.configuration are rolled out only to the clusters of {what}; this cluster keeps its current configuration"
         );
         Self::new(Reason::OutsideRollout, Attention::Meant, message)
     }
 
-    /// The change would be for the clusters of `what`, which does not exist: it reaches no cluster.
+    /// The change would be for the clusters of `what`, which does not exist: it is rolled out to no cluster.
     pub(super) fn nowhere(what: &str) -> Self {
         let message = format!(
-            "{what} does not exist, and changes of spec.configuration only reach its clusters; this one keeps what it has"
+            "{what} does not exist, and changes of spec.configuration are rolled out only to its clusters; this cluster keeps its current \
+             configuration"
         );
         Self::new(Reason::PlacementNotFound, Attention::Act, message)
     }
 
-    /// The cluster is not there.
+    /// The cluster does not exist.
     pub(super) fn gone() -> Self {
         let message = "the ManagedCluster does not exist or is being deleted".to_owned();
         Self::new(Reason::ClusterNotFound, Attention::Wait, message)
     }
 
-    /// Changes travel in windows, and none is open.
+    /// Changes are rolled out in windows, and none is open.
     pub(super) fn window(text: &str, opens: Option<Timestamp>) -> Self {
         let text = cut(text);
         let message = format!(
-            "waits for a window of the annotation {}: {text}",
+            "waiting for a window of the annotation {}: {text}",
             terms::ROLLOUT_WINDOW
         );
         let opens = opens.map_or_else(|| "never".to_owned(), |at| format!("at {at}"));
@@ -182,27 +189,28 @@ impl Notice {
         }
     }
 
-    /// The windows have no meaning.
+    /// The windows are invalid.
     pub(super) fn bad_window(fault: &str) -> Self {
         let message = format!(
-            "the windows of the rollout have no meaning, the cluster keeps what it has: {}",
+            "the windows of the rollout are invalid; the cluster keeps its current configuration: {}",
             cut(fault)
         );
         Self::new(Reason::RolloutWindowInvalid, Attention::Act, message)
     }
 
-    /// The rollout was undone, and the cluster has what was known to be good, which is no longer there.
+    /// The rollout was undone, and the cluster has the last known good configuration, which is no longer on the hub.
     pub(super) fn back(what: &str) -> Self {
         let message = format!(
-            "keeps what was last known to be good: the rollout of {what} was undone, and that content is no longer on the hub"
+            "the cluster keeps the last known good configuration: the rollout of {what} was undone, and that content is no longer on the \
+             hub"
         );
         Self::new(Reason::RolledBack, Attention::Meant, message)
     }
 
-    /// The rollout was undone, and what was known to be good is no longer there.
+    /// The rollout was undone, and the last known good configuration is no longer on the hub.
     pub(super) fn no_way_back(lost: &Desired) -> Self {
         let message = format!(
-            "the rollout was undone, but the cluster keeps what it has: {}",
+            "the rollout was undone, but the cluster keeps its current configuration: {}",
             gone(lost)
         );
         Self {
@@ -211,11 +219,11 @@ impl Notice {
         }
     }
 
-    /// A user has to approve of the change, by an entry of the annotation.
+    /// A user has to approve the change with an entry of the annotation.
     pub(super) fn approval(entry: Approval) -> Self {
         let Approval { place, group, .. } = &entry;
         let message = format!(
-            "{}: by the entry {entry} of the annotation {}",
+            "{} by the entry {entry} of the annotation {}",
             unapproved(&format!("decision group {group} of placement {place}")),
             terms::APPROVED
         );
@@ -225,23 +233,23 @@ impl Notice {
         }
     }
 
-    /// It is not known where changes wait for an approval.
+    /// The annotation that requires approvals is invalid.
     pub(super) fn bad_approval(fault: &str) -> Self {
         let message = format!(
-            "where the rollout waits for an approval has no meaning, the cluster keeps what it has: {}",
+            "the required approvals of the rollout are invalid; the cluster keeps its current configuration: {}",
             cut(fault)
         );
         Self::new(Reason::RolloutApprovalInvalid, Attention::Act, message)
     }
 
-    /// Other add-ons have to run on the cluster first: which of them do not, and how far each is.
-    pub(super) fn prerequisites(names: &[&Name], told: &str) -> Self {
+    /// Other add-ons have to run on the cluster first: which of them do not, and the state of each.
+    pub(super) fn prerequisites(names: &[&Name], states: &str) -> Self {
         let first = names.first().map(|name| TurnSubject::Dependency((*name).clone()));
         let names: ShortList = names.iter().copied().collect();
-        let head = "waits for add-ons that this one depends on";
+        let head = "waiting for the add-ons that this add-on depends on";
         let message = format!("{head}: {names}");
         Self {
-            wait: Name::from(format!("{head}: {}", cut(told))),
+            wait: Name::from(format!("{head}: {}", cut(states))),
             about: first.unwrap_or(TurnSubject::AddOn),
             ..Self::new(Reason::WaitingForDependency, Attention::Wait, message)
         }
@@ -251,23 +259,24 @@ impl Notice {
     pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
         let names: ShortList = names.iter().copied().collect();
         let message = format!(
-            "depends on add-ons that do not exist, the cluster keeps what it has: {names}; correct the annotation {}",
+            "the add-on depends on add-ons that do not exist: {names}; the cluster keeps its current configuration; correct the annotation \
+             {}",
             terms::DEPENDS_ON
         );
         Self::new(Reason::DependencyNotFound, Attention::Act, message)
     }
 
-    /// The add-on depends on itself, by way of others.
+    /// The add-on depends on itself, through other add-ons.
     pub(super) fn circle(way: &[Name]) -> Self {
         let message = format!(
-            "add-ons depend on each other in a circle, so that none can go first: {}; take one out of an annotation {}",
+            "the dependencies of the add-ons form a cycle: {}; remove one of them from the annotation {}",
             cut(&way.join(" -> ")),
             terms::DEPENDS_ON
         );
         Self::new(Reason::DependencyCycle, Attention::Act, message)
     }
 
-    /// What the engine has the clusters of `what` wait for.
+    /// The cause for which the rollout engine does not update the clusters of `what`.
     pub(super) fn waiting(what: &str, course: &Course, hold: Hold, awaited: &Awaited<'_>) -> Self {
         let (reason, message) = match hold {
             Hold::Paused => (
@@ -278,13 +287,18 @@ impl Notice {
                 ),
             ),
             Hold::Failures => {
-                let sentence = match awaited.mandatory {
-                    Some(group) => format!(
-                        "the rollout of {what} has stopped: the mandatory decision group {group} tolerates no failure"
-                    ),
-                    None => {
-                        format!("the rollout of {what} has stopped: more clusters failed than it tolerates")
-                    }
+                let sentence = if let Some(group) = awaited.mandatory {
+                    format!(
+                        "the rollout of {what} has stopped: a cluster of the mandatory decision group {group} failed or timed out, and no \
+                         failure is tolerated there"
+                    )
+                } else {
+                    let allowed = course
+                        .tolerance
+                        .map_or_else(String::new, |most| format!(" ({most})"));
+                    format!(
+                        "the rollout of {what} has stopped: more clusters failed or timed out than maxFailures{allowed} allows"
+                    )
                 };
                 (Reason::TooManyFailures, followed(&sentence, &awaited.faults()))
             }
@@ -298,20 +312,22 @@ impl Notice {
                 (
                     Reason::WaitingForGroup,
                     format!(
-                        "waits for decision groups{groups} of {what} that go first{}",
+                        "waiting for the earlier decision groups{groups} of {what}{}",
                         soaking(course)
                     ),
                 )
             }
             Hold::Approval => (Reason::WaitingForApproval, unapproved(what)),
-            Hold::Slot | Hold::Soak | Hold::Elsewhere => (Reason::WaitingForSlot, slot(what, course)),
+            Hold::Slot | Hold::Soak | Hold::Elsewhere => {
+                (Reason::WaitingForSlot, slot(what, course, awaited.limited_by))
+            }
         };
         let wait = match hold {
             Hold::Paused | Hold::Failures | Hold::Approval => message.clone(),
             Hold::Group | Hold::Slot | Hold::Elsewhere => awaited.now(&message),
             Hold::Soak => {
                 let sentence = format!(
-                    "waits for a slot in the rollout of {what}: clusters that have succeeded keep it for {}",
+                    "waiting for a free slot in the rollout of {what}: a cluster that has succeeded keeps its slot for minSuccessTime ({})",
                     length(course.soak)
                 );
                 awaited.now(&sentence)
@@ -324,30 +340,30 @@ impl Notice {
     }
 }
 
-/// Says which content clusters cannot go back to any more, and what would help.
+/// Returns which content clusters cannot be rolled back to, and what the user can do.
 pub(crate) fn gone(lost: &Desired) -> String {
     let hash = lost.hash.get(..SHORT).unwrap_or(&lost.hash);
     let what = lost.config.told();
     let copy = lost.copy.as_deref().unwrap_or_default();
     match lost.fault {
         Some(ConfigFault::Superseded) => format!(
-            "{what} was edited in place, and the content that was good (hash {hash}) is not on the hub any more; apply that content again: \
+            "{what} was edited in place, and its last known good content (hash {hash}) is no longer on the hub; apply that content again: \
              {copy}"
         ),
         fault => {
-            let told = format!(
-                "{what} with the content that was good (hash {hash}) cannot be used: it {}",
+            let unusable = format!(
+                "{what} with its last known good content (hash {hash}) cannot be used: it {}",
                 lost.why().unwrap_or_default()
             );
             match fault {
-                Some(ConfigFault::Absent(_)) => format!("{told}; create it again: {copy}"),
-                _ => told,
+                Some(ConfigFault::Absent(_)) => format!("{unusable}; create it again: {copy}"),
+                _ => unusable,
             }
         }
     }
 }
 
-/// Annotations may be long, and messages may not.
+/// Shortens the text of an annotation, which may be longer than a message.
 fn cut(text: &str) -> Cow<'_, str> {
     const LONGEST: usize = 2000;
     if text.len() <= LONGEST {
@@ -357,16 +373,16 @@ fn cut(text: &str) -> Cow<'_, str> {
 }
 
 fn unapproved(what: &str) -> String {
-    format!("waits until somebody approves of what {what} is to run")
+    format!("waiting for approval of {what}")
 }
 
-fn slot(what: &str, course: &Course) -> String {
+fn slot(what: &str, course: &Course, limited_by: Option<&str>) -> String {
     let limited = match course.rest {
-        Rest::Within(_) => "only so many clusters change at once",
-        Rest::GroupByGroup => "its group is not open",
+        Rest::Within(limit) => format!("{} is {limit}", limited_by.unwrap_or("maxConcurrency")),
+        Rest::GroupByGroup => "its decision group has not started".to_owned(),
     };
     format!(
-        "waits for a slot in the rollout of {what}: {limited}{}",
+        "waiting for a free slot in the rollout of {what}: {limited}{}",
         soaking(course)
     )
 }
@@ -375,7 +391,7 @@ fn soaking(course: &Course) -> String {
     if course.soak.is_zero() {
         return String::new();
     }
-    format!(", and each must stay successful for {}", length(course.soak))
+    format!("; minSuccessTime is {}", length(course.soak))
 }
 
 fn length(length: Duration) -> String {

@@ -1,6 +1,5 @@
-//! The notices of an add-on: what each instance says that keeps what it has, each sentence made once, however many say it.
-//!
-//! Decides which notice is whose. Never decides words (`hold_message.rs`).
+//! The notices of an add-on: which message each instance gets that the rollout does not update. Each message is built once and shared.
+//! `hold_message.rs` has the texts.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +44,7 @@ impl<'a> Notices<'a> {
         }
     }
 
-    /// Returns what the instance says, if it keeps what it has.
+    /// Returns what the instance says, if it keeps its current configuration.
     pub(super) fn of(&mut self, at: usize, candidate: &Candidate<'_>) -> Option<Arc<Notice>> {
         if let (Verdict::Wait(Hold::Elsewhere), Some(blocked)) = (candidate.verdict, &candidate.blocked) {
             return Some(Arc::clone(blocked));
@@ -123,6 +122,7 @@ impl<'a> Notices<'a> {
             ) => unknown.clone(),
             (Kind::Rolling(hold), Some((rolling, refusal))) => {
                 let awaited = Awaited {
+                    limited_by: Some("maxConcurrentlyUpdating"),
                     moving: Some(&refusal.moving),
                     ..Awaited::default()
                 };
@@ -134,6 +134,7 @@ impl<'a> Notices<'a> {
             (Kind::Waiting(hold, group), _) => {
                 let placed = candidate.home.and_then(|home| self.placed.get(home));
                 let awaited = placed.map_or_else(Awaited::default, |placed| Awaited {
+                    limited_by: None,
                     moving: Some(&placed.moving),
                     soaking: Some(&placed.soaking),
                     culprits: Some(placed.culprits()),

@@ -19,7 +19,7 @@ pub(crate) enum Step {
     Settled,
     /// It may take what it should have now.
     Move,
-    /// It keeps what it has.
+    /// It keeps its current configuration.
     Hold,
 }
 
@@ -47,7 +47,7 @@ pub(crate) struct Rolled {
     pub approved: bool,
 }
 
-/// One instance on its way.
+/// One instance in progress.
 #[derive(Debug)]
 pub(crate) struct Member<'v> {
     /// The instance.
@@ -56,7 +56,7 @@ pub(crate) struct Member<'v> {
     pub cluster: Option<&'v Cluster>,
     /// The works for its cluster.
     pub works: &'v [Work],
-    /// Whether it is on its way out.
+    /// Whether it is being removed.
     pub is_leaving: bool,
     /// What it should run with in the end.
     pub effective: Arc<Effective>,

@@ -17,7 +17,7 @@ use super::hold_messages::Notices;
 use super::member::{Member, Rolled, Step, Trial};
 use super::prerequisites::Prerequisites;
 use super::references::{assign, is_exact, is_settled};
-use super::rolling::{Rolling, is_gone};
+use super::rolling::{Rolling, is_deleted};
 use super::unit_state::{Soak, UnitStanding, seen};
 use super::units::{Feed, Placed, decide_others, decide_rolling};
 use crate::conditions::assigned::confirmed_at;
@@ -305,7 +305,7 @@ fn keeps_deployment_configs(instance: &Instance, kept: &[Desired]) -> bool {
 fn is_lost(view: &View<'_>, site: Site<'_>) -> bool {
     let references = &site.instance.references;
     let mut works = site.works.iter().filter(|work| is_deployed(site.instance, work));
-    references.iter().any(|one| is_gone(view, one)) && !works.any(|work| carries(work, references))
+    references.iter().any(|one| is_deleted(view, one)) && !works.any(|work| carries(work, references))
 }
 
 /// Whether agents have done all that the works of an instance ask for.
@@ -314,7 +314,7 @@ fn is_idle(site: Site<'_>) -> bool {
     works.all(|work| reported(work) == Outcome::Succeeded)
 }
 
-/// Whether an instance is on its way to nothing: what it is assigned was not there, so that nothing was made of it, and its works
+/// Whether an instance is assigned content that does not exist: nothing was rendered from it, and its works
 /// are what its agent has confirmed.
 fn is_at_rest(site: Site<'_>) -> bool {
     let references = &site.instance.references;
@@ -336,7 +336,7 @@ fn is_at_rest(site: Site<'_>) -> bool {
     confirmed.is_some_and(|confirmed| works.all(|work| carries(work, &confirmed)))
 }
 
-/// A cluster on the way to what it was assigned before goes on taking a slot, until it has a newer assignment.
+/// A cluster being updated to what it was assigned before goes on taking a slot, until it has a newer assignment.
 fn overtaken(seen: UnitStanding) -> UnitStanding {
     match seen.standing {
         UnitState::InFlight(since) => UnitStanding {
@@ -373,7 +373,7 @@ fn member(candidate: Candidate<'_>, notice: Option<Arc<Notice>>, compat: Compat)
     let assigned = match step {
         Step::Settled if is_exact(old, target) => Cow::Borrowed(&**old),
         Step::Settled | Step::Move => Cow::Owned(assign(old, target, compat)),
-        // Who waits keeps what it has; the content of its own configurations may have changed all the same.
+        // Who waits keeps its current configuration; the content of its own configurations may have changed all the same.
         Step::Hold => {
             let passes = candidate.own != OwnEdits::Travel;
             let refreshed = passes.then(|| candidate.effective.refreshed(old)).flatten();

@@ -1,19 +1,19 @@
-//! The rollout of configurations: who takes the effective configuration now, and what the others wait for.
+//! The rollout of configurations: which clusters get the effective configuration now, and what the others wait for.
 //!
-//! | file | question |
+//! | file | content |
 //! |---|---|
-//! | `unit_state` | how far one instance is |
-//! | `health` | what goes wrong there |
-//! | `rolling` | whom a change of `spec.configuration` reaches |
-//! | `direction` | whether clusters go forth or back |
+//! | `unit_state` | the progress of one instance |
+//! | `health` | its failures |
+//! | `rolling` | the clusters to which a change of `spec.configuration` is rolled out |
+//! | `direction` | whether clusters are updated or rolled back |
 //! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
 //! | `approvals` | which clusters wait until a change is approved |
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
-//! | `undo` | whether a rollout is undone, and what is said about that |
-//! | `hold_message`, `hold_messages` | what waiting clusters say, and which of them |
+//! | `undo` | whether a rollout is undone, and the conditions that report it |
+//! | `hold_message`, `hold_messages` | the messages of waiting clusters, and which cluster has which |
 
 mod approvals;
 mod candidate;

@@ -1,7 +1,7 @@
 //! The add-ons that another one depends on (`tidegate.io/depends-on`), cluster by cluster.
 //!
-//! Decides whether they run there with what they should have, and what a cluster says that waits for them. Asks what they have
-//! and should have, never what their rollouts decide; a circle is told, and ends no wait.
+//! Decides whether they run there with their desired configuration, and the message of a cluster that waits for them. It compares
+//! their actual and desired configuration and ignores their rollouts. A cycle is reported, and ends no wait.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -62,11 +62,11 @@ fn carried(old: &[Reference], refs: &[Desired], index: usize) -> Option<Applied>
         .take(index)
         .filter(|earlier| earlier.config.of == desired.config.of && is_new(&earlier.config))
         .count();
-    let is_gone = |reference: &&Reference| !refs.iter().any(|desired| desired.config == reference.config);
+    let is_deleted = |reference: &&Reference| !refs.iter().any(|desired| desired.config == reference.config);
     let replaced = old
         .iter()
         .filter(|reference| reference.config.of == desired.config.of)
-        .filter(is_gone);
+        .filter(is_deleted);
     replaced
         .skip(rank)
         .map(|reference| reference.applied.clone())

@@ -16,7 +16,7 @@ use api::reason::Reason;
 use model::{ConfigRollout, Limit};
 use store::{AddOn, ConfigRef, ConfigType, Instance, Kind, Name, PlacementUse, Reference, View, terms};
 
-/// Why no change can travel, or none of `spec.configuration`.
+/// Why no change can be rolled out, or none of `spec.configuration`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Blocker {
     /// The reason, in one word.
@@ -26,7 +26,7 @@ pub(crate) struct Blocker {
 }
 
 impl Blocker {
-    /// A strategy that has no meaning.
+    /// A strategy that is invalid.
     pub(super) fn fault(fault: &Name) -> Self {
         Self {
             reason: Reason::RolloutStrategyInvalid,
@@ -37,7 +37,7 @@ impl Blocker {
     /// A placement that `spec.configuration` names and that does not exist.
     pub(super) fn nowhere(what: &str) -> Self {
         let message = format!(
-            "{what} does not exist; changes of spec.configuration reach only its clusters, so no cluster is updated"
+            "{what} does not exist; changes of spec.configuration are rolled out only to its clusters, so no cluster is updated"
         );
         Self {
             reason: Reason::PlacementNotFound,
@@ -81,7 +81,7 @@ impl<'v> Rolling<'v> {
                 let [namespace, name] = &place;
                 let what = format!("placement {namespace}/{name}");
                 let known = DecisionState::of(view, namespace, name);
-                // Decisions of a placement that is gone say nothing any more.
+                // Decisions of a deleted placement do not count.
                 let exists = known != DecisionState::NoPlacement;
                 Some(Self {
                     clusters: exists
@@ -153,12 +153,12 @@ impl<'v> Rolling<'v> {
             let of = &reference.config.of;
             is_held(of) || !effective.refs.iter().any(|desired| desired.config.of == *of)
         };
-        // Works are made of the whole: while a part of it is gone nothing else can arrive either.
+        // Works are rendered from all configurations: while one of them does not exist, none of the others can be applied.
         if instance
             .references
             .iter()
             .filter(is_kept)
-            .any(|one| is_gone(view, one))
+            .any(|one| is_deleted(view, one))
         {
             return Some(instance.references.iter().map(as_desired).collect());
         }
@@ -188,7 +188,7 @@ fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bo
         let runs = runs(view, instance, |config| config.of == reference.config.of);
         runs.is_some_and(|(config, _)| config != reference.config)
     };
-    let is_nothing = reference.desired.is_empty() || (is_gone(view, reference) && !is_made());
+    let is_nothing = reference.desired.is_empty() || (is_deleted(view, reference) && !is_made());
     reference.applied.is_none() && is_nothing && !runs_another()
 }
 
@@ -214,7 +214,7 @@ fn returns(view: &View<'_>, instance: &Instance, effective: &Effective, of: &Con
 }
 
 /// Whether the hub no longer has the content of a reference.
-pub(super) fn is_gone(view: &View<'_>, reference: &Reference) -> bool {
+pub(super) fn is_deleted(view: &View<'_>, reference: &Reference) -> bool {
     let ConfigRef { of, .. } = &reference.config;
     let is_watched = Kind::of_config(&of.group, &of.resource).is_some();
     is_watched && view.content(&reference.config, &reference.desired).is_none()

@@ -1,8 +1,8 @@
-//! Whether the rollout over a placement is undone, and what is said about it.
+//! Whether the rollout over a placement is undone, and the conditions that report it.
 //!
-//! Decides when a rollout that has stopped is undone: where the add-on asks for that, and where the whole content that was last
-//! known to be good is still on the hub. What is decided is noted in the status, in conditions of the placement, before any
-//! cluster moves; plans go by the note (`config::way_back`). Never decides who moves, and never touches a spec.
+//! A rollout that has stopped is undone if the add-on requests that, and if the whole last known good content is still on the hub.
+//! The decision is recorded in conditions of the placement before any cluster is changed; plans use the record (`config::way_back`).
+//! Specs are never changed.
 
 use jiff::Timestamp;
 
@@ -16,26 +16,27 @@ use api::reason::Reason;
 use model::OnFailure;
 use store::{PinnedConfig, PinnedContent, Status, Undone, View, terms};
 
-/// What the placements of an add-on can be stalled by here, what matters most first.
+/// The reasons of `Stalled` that an undo sets, the most important first.
 pub(crate) const REASONS: [Reason; 3] = [Reason::UndoImpossible, Reason::RollingBack, Reason::RolledBack];
-/// So many configurations are named, and so much of each hash.
+/// How many configurations a message names, and how many digits of each hash.
 const NAMED: usize = 3;
 const SHORT: usize = 8;
 
-const NEVER: &str = "nobody has noted what was good before: that is noted when all clusters of the placement run well, from when on the \
-                     annotation asks for an undo";
-const SAME: &str = "what has failed is what was last known to be good";
-const GOVERNED: &str = "spec.configuration.rolloutStrategy governs changes here, and it knows no failures";
+const NEVER: &str = "no last known good configuration is recorded: the controller records it when all clusters of the placement run well, \
+                     after the annotation has requested an undo";
+const SAME: &str = "the configuration that failed is the last known good configuration";
+const GOVERNED: &str =
+    "spec.configuration.rolloutStrategy controls the changes here, and it counts no failures";
 const LONG: &str = "there are more configurations than a condition can name";
 const AHEAD: &str =
-    "the annotation tidegate.io/retried names a time that lies ahead; until then nothing is undone";
+    "the time in the annotation tidegate.io/retried is in the future; until then nothing is undone";
 
-/// What becomes of the rollout over one placement.
+/// Whether the rollout over one placement is undone.
 #[derive(Debug)]
 pub(crate) enum Undo<'a> {
     /// Nothing is undone.
     Nothing,
-    /// It was undone, and what failed is still what the specs want.
+    /// It was undone, and the specs still have the configuration that failed.
     Stands(&'a Undone, &'a Effective),
     /// It is undone with the next plan: the note.
     Begins(String),
@@ -44,7 +45,7 @@ pub(crate) enum Undo<'a> {
 }
 
 impl<'a> Undo<'a> {
-    /// Returns what becomes of the rollout over a placement.
+    /// Returns whether the rollout over a placement is undone.
     pub(crate) fn of(
         view: &View<'_>,
         selected: &Selected<'_>,
@@ -65,7 +66,7 @@ impl<'a> Undo<'a> {
         else {
             return Self::Nothing;
         };
-        // What cannot be used is told elsewhere, and has harmed no cluster.
+        // Content that cannot be used is reported elsewhere, and no cluster runs it.
         let Some(failed) = inherited.pinned() else {
             return Self::Nothing;
         };
@@ -93,12 +94,12 @@ impl<'a> Undo<'a> {
         )
     }
 
-    /// Returns whether the clusters go back or have gone back.
+    /// Returns whether the clusters are being, or were, rolled back.
     pub(crate) fn stands(&self) -> bool {
         matches!(self, Self::Stands(..))
     }
 
-    /// Returns whether what clusters go back to is no longer on the hub.
+    /// Returns whether the content to which clusters are rolled back is no longer on the hub.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self, Self::Stands(_, good) if good.lost().is_some())
     }
@@ -125,13 +126,13 @@ impl<'a> Undo<'a> {
         }
     }
 
-    /// Returns what to say about it where the add-on tells why its specs are not fulfilled.
+    /// Returns the reason and the message of `Stalled`.
     pub(crate) fn stalled(&self, placed: &Placed, is_back: bool) -> Option<(Reason, String)> {
         match self {
             Self::Stands(_, good) if let Some(lost) = good.lost().filter(|_| !is_back) => Some((
                 Reason::UndoImpossible,
                 format!(
-                    "the rollout was undone, but clusters cannot go back: {}",
+                    "the rollout was undone, but clusters cannot be rolled back: {}",
                     gone(lost)
                 ),
             )),
@@ -147,7 +148,9 @@ impl<'a> Undo<'a> {
                 let failures = placed.breach.map(|breach| failures(placed, breach, ""))?;
                 Some((
                     Reason::UndoImpossible,
-                    format!("{failures}; nothing new starts, and it cannot be undone: {why}"),
+                    format!(
+                        "{failures}; no further cluster is updated, and the rollout cannot be undone: {why}"
+                    ),
                 ))
             }
             Self::Nothing | Self::Begins(_) => None,
@@ -155,21 +158,27 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Says how many failed and how many may, what follows from that, and who it was.
+/// Returns how many clusters failed, how many failures are allowed, what follows from that, and the names of the clusters.
 pub(crate) fn failures(placed: &Placed, breach: Breach, then: &str) -> String {
     let Breach {
         failures, tolerated, ..
     } = breach;
-    let who = blamed(placed.culprits());
+    let clusters = if failures == 1 { "cluster" } else { "clusters" };
+    let names = blamed(placed.culprits());
     match &placed.mandatory {
         Some(group) => format!(
-            "{failures} failed or late of the mandatory decision group {group}, which tolerates none{then}; {who}"
+            "{failures} {clusters} of the mandatory decision group {group} failed or timed out, and no failure is tolerated \
+             there{then}; {names}"
         ),
-        None => format!("{failures} failed or late, {tolerated} may{then}; {who}"),
+        None => {
+            format!(
+                "{failures} {clusters} failed or timed out, maxFailures allows {tolerated}{then}; {names}"
+            )
+        }
     }
 }
 
-/// Says what was undone, and what ends that.
+/// Returns what was undone, and how the user ends that.
 fn told(undone: &Undone, good: &Effective) -> String {
     let is_new = |one: &&PinnedConfig| !good.is_pinned(one);
     let news: Vec<&PinnedConfig> = undone.failed.configs.iter().filter(is_new).collect();
@@ -179,7 +188,7 @@ fn told(undone: &Undone, good: &Effective) -> String {
     });
     let mut what = each.collect::<Vec<_>>().join(", ");
     if what.is_empty() {
-        what.push_str("what the specs want");
+        what.push_str("the configuration of the specs");
     }
     if news.len() > NAMED {
         what.push_str(", …");
@@ -194,8 +203,8 @@ fn told(undone: &Undone, good: &Effective) -> String {
         format!(", kept in {copies}")
     };
     format!(
-        "clusters run with what was last known to be good{kept}, because too many failed with {what}: {}; other content begins a new rollout, and `tidegate \
-         rollout retry` tries this one again",
+        "clusters are rolled back to the last known good configuration{kept}, because too many failed with {what}: {}; a change of the \
+         configuration starts a new rollout, and `tidegate rollout retry` tries this one again",
         undone.why
     )
 }

@@ -44,17 +44,17 @@ pub(crate) struct Placed {
     blamed: [ShortList; 2],
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
-    /// Why changes cannot travel, whichever clusters wait.
+    /// Why changes cannot be rolled out, whichever clusters wait.
     pub blocker: Option<Blocker>,
     /// The clusters that failed.
     pub failed: ShortList,
     /// The clusters that took too long.
     pub late: ShortList,
-    /// The clusters on the way.
+    /// The clusters in progress.
     pub moving: ShortList,
     /// The clusters that must stay successful for some time yet.
     pub soaking: ShortList,
-    /// The decision groups of those that are on the way or soaking, where others wait for groups.
+    /// The decision groups of those that are updating or soaking, where others wait for groups.
     open: ShortList,
     /// For each decision group those that go before it.
     before: Vec<ShortList>,
@@ -62,17 +62,14 @@ pub(crate) struct Placed {
     pub stages: Vec<StageCounts>,
     /// Its decision groups as far as they tell turns: index, name, and the stage in which each goes.
     pub groups: Vec<(u32, Name, usize)>,
-    /// How changes travel over it.
+    /// How changes are rolled out over it.
     pub course: Option<Course>,
 }
 
 impl Placed {
     /// Returns the clusters that are waited for, by what they do.
     pub(crate) fn awaited(&self) -> String {
-        let mut now = listed(&[
-            (Some(&self.moving), "on the way"),
-            (Some(&self.soaking), "soaking"),
-        ]);
+        let mut now = listed(&[(Some(&self.moving), "updating"), (Some(&self.soaking), "soaking")]);
         if !now.is_empty() && !self.open.is_empty() {
             now = format!("{now} of decision group {}", self.open);
         }
@@ -122,7 +119,7 @@ impl Placed {
     }
 }
 
-/// Whom `spec.configuration` refuses a slot.
+/// The clusters that get no slot in the rollout of `spec.configuration`.
 #[derive(Debug, Default)]
 pub(super) struct Refusal {
     /// The places of candidates that would move by their placement, with what they wait for.
@@ -137,7 +134,7 @@ pub(super) struct Feed<'v> {
     pub what: String,
     /// How it goes.
     pub course: Course,
-    /// Why nothing new starts, apart from a pause.
+    /// Why no further cluster starts, apart from a pause.
     pub shut: Option<Notice>,
     /// Whether it is paused.
     pub paused: bool,
@@ -171,9 +168,9 @@ impl<'v> Feed<'v> {
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
         let approvals = Approvals::of(view, by, inherited);
-        // The way back needs no approval: what is gone back to is known to be good.
+        // A rollback needs no approval: its content is known to be good.
         let approvals = approvals.filter(|_| direction == Direction::Forth);
-        // Where all clusters move at once it need not be known whose turn it is.
+        // Where all clusters move at once the order of the clusters need not be known.
         let has_turns = course != Course::at_once() || approvals.is_some();
         let course = direction.course(course);
         let shut = match (&fault, selected.known) {
@@ -208,7 +205,7 @@ impl<'v> Feed<'v> {
     }
 
     /// Returns whether a cluster is only believed to be the placement's own: the placement is not decided, and nothing but the
-    /// configurations that a human's instance runs with says that it belongs here.
+    /// configurations that a user's instance runs with says that it belongs here.
     pub(super) fn is_unsure_of(&self, view: &View<'_>, instance: &Instance) -> bool {
         let by = self.selected.by;
         let is_named = || view.decided(&by.namespace, &by.name).contains(&&instance.cluster);
@@ -302,7 +299,7 @@ impl<'v> Feed<'v> {
         selected
     }
 
-    /// Whom another placement configures, and who is not there, is none of this placement's business.
+    /// Clusters that another placement configures, and clusters that do not exist, are ignored for this placement.
     fn standing(&self, candidate: Option<&Candidate<'_>>) -> UnitState {
         let own = candidate.filter(|candidate| candidate.home == Some(self.index));
         own.map_or(UnitState::Skipped, Candidate::standing)
@@ -349,7 +346,7 @@ fn joined<'a>(clusters: &[&'a Name], candidates: &[Candidate<'_>]) -> Vec<(&'a N
     clusters.iter().map(find).collect()
 }
 
-/// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster is gone.
+/// Decides about the candidates that no course counts: those that no placement configures, and those whose cluster was deleted.
 /// They move at once, unless that would be out of turn.
 pub(super) fn decide_others(
     candidates: &mut [Candidate<'_>],
@@ -401,7 +398,7 @@ pub(super) fn decide_rolling(
             UnitState::Overtaken(_) if candidate.verdict != Verdict::Start && candidate.is_at_rest => {
                 UnitState::Held
             }
-            // A cluster on its way takes a slot, whatever holds the next step.
+            // A cluster in progress takes a slot, whatever holds the next step.
             UnitState::Overtaken(since) if !candidate.is_governed || candidate.verdict != Verdict::Start => {
                 UnitState::InFlight(since)
             }

@@ -40,7 +40,7 @@ pub(crate) struct Works<'a> {
     pub(crate) platform: Option<&'a Work>,
     pub(crate) operators: Option<&'a Work>,
     pub(crate) post: Option<&'a Work>,
-    /// Ours, but of another run or try, or on their way out.
+    /// Ours, but of another run or try, or being removed.
     pub(crate) left: Vec<(Stage, &'a Work)>,
     /// One that is not this upgrade's and is in the way of the upgrade itself.
     pub(crate) foreign: Option<(&'a str, &'a Work)>,
@@ -95,7 +95,7 @@ impl ClusterStanding {
         Self { until, ..self }
     }
 
-    /// The hub refuses the work that it wants: it is told, and one that has not begun is held meanwhile.
+    /// The hub rejects the work of the cluster: the status reports that, and a cluster that has not started is held meanwhile.
     pub(crate) fn refused(self, why: &str) -> Self {
         if self.want == Want::Nothing {
             return self;
@@ -150,15 +150,16 @@ fn fail(record: Record, reason: Reason, message: &str, now: Timestamp) -> Record
     }
 }
 
-/// A cluster that was given up and arrives after all is told of; it has failed nevertheless, until a user has it tried again.
+/// A cluster that reaches the version after the timeout is reported; it counts as failed until a user retries it.
 fn late(case: Case<'_>) -> Record {
     let has_arrived = |work: &Work| judge::platform(work) == Platform::Done;
     let is_late =
         case.record.reason == Some(Reason::UpgradeTimeout) && case.works.platform.is_some_and(has_arrived);
     if is_late {
-        return case
-            .record
-            .because(Reason::UpgradeTimeout, "the upgrade was completed after its time");
+        return case.record.because(
+            Reason::UpgradeTimeout,
+            "the upgrade was completed after clusterUpgradeTimeout had passed",
+        );
     }
     case.record
 }
@@ -168,7 +169,7 @@ fn passed(since: Timestamp, length: Duration, now: Timestamp) -> (bool, Option<T
     (end.is_some_and(|end| now >= end), end)
 }
 
-/// A cluster that was told.
+/// A cluster whose upgrade has started.
 fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let first = case.works.platform.or(case.works.operators);
     let mut record = case.record;
@@ -192,7 +193,7 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
             return ClusterStanding::of(fail(
                 record,
                 Reason::NotApplied,
-                "the cluster has not taken the upgrade in its time",
+                "the cluster did not apply the upgrade within clusterUpgradeTimeout",
                 now,
             ));
         }
@@ -205,13 +206,13 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
         _ if is_late && work.applied == Applied::Never => ClusterStanding::of(fail(
             record,
             Reason::NotApplied,
-            "the cluster has not taken the upgrade in its time",
+            "the cluster did not apply the upgrade within clusterUpgradeTimeout",
             now,
         )),
         _ if is_late => ClusterStanding::of(fail(
             record,
             Reason::UpgradeTimeout,
-            "the upgrade has taken longer than it may",
+            "the upgrade exceeded clusterUpgradeTimeout",
             now,
         )),
         Platform::Underway { percent, message } => {
@@ -274,7 +275,7 @@ fn operators(record: Record, works: &Works<'_>, spec: &UpgradeSpec, now: Timesta
             ClusterStanding::of(fail(
                 record,
                 Reason::OperatorsTimeout,
-                "the operators have taken longer than they may",
+                "the operators exceeded operatorsUpgradeTimeout",
                 now,
             ))
         }
@@ -338,7 +339,7 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
             ClusterStanding::of(fail(
                 record,
                 Reason::PostActionFailed,
-                "the action after the upgrade has taken too long",
+                "the action after the upgrade exceeded its timeout",
                 now,
             ))
         }
@@ -355,8 +356,8 @@ fn after(record: Record, post: Option<&Work>, spec: &UpgradeSpec, now: Timestamp
 
 fn taken_by(work: &Work) -> String {
     match (work.owned_by.as_str(), work.owner.is_empty()) {
-        ("", _) | (_, true) => "a work of that name is there, and it is not of an upgrade".to_owned(),
-        (owner, false) => format!("the upgrade {owner} has the cluster"),
+        ("", _) | (_, true) => "a ManifestWork of that name exists and belongs to no upgrade".to_owned(),
+        (owner, false) => format!("the upgrade {owner} manages the cluster"),
     }
 }
 
@@ -364,14 +365,14 @@ fn held(record: Record, reason: Reason, message: impl Into<String>) -> ClusterSt
     ClusterStanding::of(record.at(State::NotStarted, Phase::Held).because(reason, message))
 }
 
-/// A cluster that was told nothing of its upgrade.
+/// A cluster whose upgrade has not started.
 fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let works = &case.works;
     if !works.left.is_empty() {
         return held(
             case.record,
             Reason::Withdrawing,
-            "works of an earlier run or try are on their way out",
+            "works of an earlier run or attempt are being deleted",
         );
     }
     if let Some((_, taker)) = works
@@ -386,7 +387,7 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     }
 }
 
-/// A cluster whose action before the upgrade was told.
+/// A cluster that has the work of the action before the upgrade.
 fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp) -> ClusterStanding {
     let pre = judge::action(work);
     // The action was told of before: what holds a cluster that never had a turn says nothing of one.
@@ -409,7 +410,7 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
             ClusterStanding::of(fail(
                 record,
                 Reason::PreActionFailed,
-                "the action before the upgrade has taken too long",
+                "the action before the upgrade exceeded its timeout",
                 now,
             ))
         }
@@ -454,7 +455,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         return held(record, Reason::PlacementAccessUnproven, unproven(placement));
     }
     if !cluster.available {
-        return held(record, Reason::ClusterUnavailable, "the cluster does not answer");
+        return held(record, Reason::ClusterUnavailable, "the cluster is not available");
     }
     let queued = ClusterStanding::of(record.clone().at(State::NotStarted, Phase::Queued)).wanting(Want::Turn);
     let Some(target) = &spec.target else {
@@ -464,7 +465,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         return held(
             record,
             Reason::ClusterIDUnknown,
-            "neither a label nor a claim tells the cluster's id",
+            "the cluster has neither the label clusterID nor the claim id.openshift.io",
         );
     }
     let known = OcpVersion::parse(&cluster.version).ok();
@@ -472,7 +473,7 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         return queued;
     };
     if has == *wanted && spec.operators.is_none() && record.tried == 0 {
-        let message = format!("the cluster runs {has} already");
+        let message = format!("the cluster already runs {has}");
         let record = record
             .at(State::Complete, Phase::Done)
             .because(Reason::AlreadyAtVersion, message);
@@ -482,13 +483,13 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         });
     }
     if has > *wanted {
-        let message = format!("the cluster runs {has}; there is no way back to {wanted}");
+        let message = format!("the cluster runs {has}; it cannot be downgraded to {wanted}");
         return held(record, Reason::PrecheckFailed, message);
     }
     match wanted.minors_above(&has) {
         Some(2..) => {
             let message =
-                format!("the cluster runs {has}; a minor version cannot be left out on the way to {wanted}");
+                format!("the cluster runs {has}; an upgrade to {wanted} would skip a minor version");
             held(record, Reason::PrecheckFailed, message)
         }
         Some(_) | None => queued,

@@ -48,8 +48,7 @@ pub(crate) fn conditions(records: &Records<'_>, said: StatusInput<'_>, now: Time
             said_or(
                 selected,
                 &format!("ManagedClusters upgrade select {total} clusters"),
-                "no cluster is selected: neither the placements nor the clusterSelector select one"
-                    .to_owned(),
+                "no cluster is selected by the placements or the clusterSelector".to_owned(),
             ),
         )),
         Some(row(
@@ -150,7 +149,7 @@ impl Row {
     }
 }
 
-/// Returns the conditions of an upgrade that has no meaning: those that were told, with the reason why nothing is selected.
+/// Returns the conditions of an upgrade that is invalid: those that were told, with the reason why nothing is selected.
 pub(crate) fn misunderstood(
     before: &[Condition],
     message: &str,
@@ -207,7 +206,7 @@ pub(crate) struct Whole<'a> {
 }
 
 impl Whole<'_> {
-    /// One that has no meaning.
+    /// One that is invalid.
     pub(crate) const HALTED: Self = Self {
         phase: Reason::Halted,
         closed: None,
@@ -245,7 +244,7 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
     parts.extend(whole.blocked.map(|blocked| blocked.message().to_owned()));
     parts.push(format!("{done} of {total} clusters are upgraded"));
     if underway > 0 {
-        parts.push(format!("{underway} upgrade"));
+        parts.push(format!("{underway} upgrading"));
     }
     if failed > 0 {
         parts.push(format!("{failed} failed"));
@@ -253,19 +252,19 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
     parts.extend(
         whole
             .closed
-            .map(|hold| format!("nothing new starts: {}", hold.sentence())),
+            .map(|hold| format!("no further cluster starts: {}", hold.sentence())),
     );
     parts.extend(causes(records));
     let refused = records
         .iter()
         .find(|(_, record)| record.reason == Some(Reason::WorkRefused));
     parts.extend(
-        refused.map(|(name, record)| format!("the hub takes no work for {name}: {}", record.message)),
+        refused.map(|(name, record)| format!("the hub rejects the work for {name}: {}", record.message)),
     );
     parts.extend(
         whole
             .refusal
-            .map(|why| format!("the hub takes no change of the upgrade: {why}")),
+            .map(|why| format!("the hub rejects the change of the upgrade: {why}")),
     );
     parts.join("; ")
 }

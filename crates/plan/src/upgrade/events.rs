@@ -1,7 +1,6 @@
-//! What spectators are told of an upgrade.
+//! The events of an upgrade.
 //!
-//! Decides which changes are worth an event. What has not changed is never told twice, because what was told is in the
-//! status.
+//! An event is published when a status changes. An unchanged status publishes no second event.
 
 use std::collections::BTreeMap;
 
@@ -12,25 +11,25 @@ use model::Name;
 use crate::upgrade::record::{Phase, Record, State};
 use crate::upgrade::status::Records;
 
-/// How an event is to be taken.
+/// Whether an event needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Grade {
-    /// It goes as it should.
+    /// An expected change.
     Normal,
-    /// An administrator should look.
+    /// An administrator should check it.
     Warning,
 }
 
-/// What a spectator is told.
+/// An event of an upgrade.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// How to take it.
+    /// Whether it needs attention.
     pub grade: Grade,
-    /// In one word.
+    /// The reason.
     pub reason: Reason,
     /// The cluster that it is about; the whole upgrade where there is none.
     pub cluster: Option<Name>,
-    /// In a sentence.
+    /// The message.
     pub message: String,
 }
 
@@ -61,7 +60,7 @@ fn of_cluster(name: &Name, before: &Record, after: &Record) -> Option<Event> {
         (State::Initialized, _) if before.state == State::NotStarted => (
             Grade::Normal,
             Reason::ClusterUpgradeStarted,
-            "the upgrade of the cluster has begun".to_owned(),
+            "the upgrade of the cluster has started".to_owned(),
         ),
         (State::Complete, Phase::Done) => (
             Grade::Normal,
@@ -94,13 +93,17 @@ fn of_phase(phase: &str) -> Option<Event> {
         "Failed" => (
             Grade::Warning,
             Reason::RunFailed,
-            "every cluster has ended, and not all are upgraded",
+            "every cluster has finished, and not all are upgraded",
         ),
-        "Halted" => (Grade::Warning, Reason::Halted, "nothing new starts"),
+        "Halted" => (
+            Grade::Warning,
+            Reason::Halted,
+            "no further cluster starts: see the condition Stalled",
+        ),
         "Paused" => (
             Grade::Normal,
             Reason::Paused,
-            "nothing new starts until somebody resumes the upgrade",
+            "no further cluster starts until spec.suspend is removed",
         ),
         _ => return None,
     };

@@ -23,7 +23,7 @@ use store::upgrade::{Applied, Manifest, View, Work, WorksByName};
 
 /// How long the upgrade of a cluster is taken to be where none was observed.
 const ASSUMED: Duration = Duration::from_hours(1);
-/// The most plans that are made: of an upgrade with more steps the rest is told as a number.
+/// Maximum number of plans: of an upgrade with more steps, the rest is reported as a number.
 const MOST_PLANS: usize = 600;
 
 /// What a course rests on.
@@ -57,7 +57,7 @@ pub struct Course {
     pub stalled: Vec<Name>,
     /// When the last cluster that starts has ended; absent when a cluster is stalled, or when there are more waves than were planned.
     pub ends_after: Option<Duration>,
-    /// The word of `status.phase` at the end of what is told.
+    /// The value of `status.phase` at the end of the forecast.
     pub phase: String,
     /// What the times rest on.
     pub basis: Basis,

@@ -1,4 +1,4 @@
-//! What the report of a work says: whether a cluster is on its way, whether a Job has succeeded, whether an action has.
+//! What the report of a work says: whether a cluster is in progress, whether a Job has succeeded, whether an action has.
 //!
 //! Decides by each manifest, never by the sum that an agent makes of them: there "Available" means that objects exist. What a report
 //! says of another version or of an older generation is not about us.
@@ -12,7 +12,7 @@ use store::upgrade::{Applied, Manifest, Work};
 pub(crate) enum Platform {
     /// Nothing about this version, and perhaps a word why.
     Silent(String),
-    /// It is on its way.
+    /// It is in progress.
     Underway {
         /// How much is done in percent.
         percent: Option<i64>,
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_read_and_a_release_that_is_not_accepted_is_told() {
+    fn progress_is_read_and_a_release_that_is_not_accepted_is_reported() {
         let message = "Working towards 4.12.0: 106 of 830 done (12% complete), waiting on etcd";
         let feedback = [
             ("version", "4.12.0"),

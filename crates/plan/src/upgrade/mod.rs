@@ -1,7 +1,7 @@
 //! `upgrade::plan(&View, now) -> Plan`, pure.
 //!
-//! Decides which clusters upgrade next, which works tell them, and what is told of it. No clock, no client, no memory: everything that
-//! must not be forgotten stands on the hub, so that a restart goes on where it was.
+//! Decides which clusters upgrade next, the works that upgrade them, and the status. It has no clock, client or memory: all state is
+//! stored on the hub, so that a restarted controller continues where it stopped.
 
 mod blocked;
 mod cluster_standing;

@@ -1,8 +1,8 @@
-//! Who may start now.
+//! Which clusters may start now.
 //!
-//! Decides turns: those that go first and the gate behind them, slots, tolerated failures, windows and pauses. The slots are the
-//! rollout engine's. The gate is not: there a unit that is held does not keep its group from being done, and here a cluster that
-//! goes first and cannot start must hold all others, or the first failure would meet all of them.
+//! Decides the order: canary clusters before all others, slots, tolerated failures, windows and pauses. The slots are the rollout
+//! engine's; the canary rule is not. In the engine a held unit does not keep its group from completing, but a canary cluster that
+//! cannot start must hold all others, otherwise the first failure would affect all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,33 +18,33 @@ use crate::upgrade::order::natural;
 use crate::upgrade::record::{Phase, State};
 use crate::upgrade::run_memory::Memory;
 
-/// What a cluster waits for that could start.
+/// The cause for which a cluster that could start does not start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
-    /// Only a preview is asked for.
+    /// Only a preview is requested.
     Preview,
     /// A user has paused the upgrade.
     Paused,
-    /// What is asked has changed, and clusters are on their way to what was asked before.
+    /// What is asked has changed, and clusters are being updated to what was asked before.
     Changing,
-    /// A placement has not been decided as a whole.
+    /// A placement has no complete PlacementDecision yet.
     Undecided,
-    /// None of the selected clusters is one that would go first.
+    /// None of the selected clusters is a canary cluster.
     NoCanary,
-    /// A cluster that went first has failed.
+    /// A canary cluster has failed.
     CanaryFailed,
-    /// More clusters failed than may.
+    /// More clusters failed than maxFailures allows.
     Failures,
-    /// The window is shut.
+    /// The window is closed.
     Window,
-    /// Those that go first are not done.
+    /// The canary clusters are not complete.
     Canary,
-    /// All slots are taken.
+    /// All slots are in use.
     Slot,
 }
 
 impl Hold {
-    /// Returns it in one word.
+    /// Returns its reason.
     pub fn word(self) -> &'static str {
         match self {
             Self::Preview => "Preview",
@@ -60,41 +60,37 @@ impl Hold {
         }
     }
 
-    /// Returns what is waited for, in words.
+    /// Returns its message.
     pub fn sentence(self) -> &'static str {
         match self {
-            Self::Preview => "only a preview is asked for (spec.preview)",
+            Self::Preview => "only a preview is requested (spec.preview)",
             Self::Paused => "the upgrade is suspended (spec.suspend)",
-            Self::Changing => {
-                "what is asked has changed, and clusters are on their way to what was asked before"
-            }
+            Self::Changing => "the spec has changed, and clusters are still upgrading to the previous target",
             Self::Undecided => {
-                "a placement is not decided as a whole, and who is absent from it may be one of those that go first"
+                "a placement has no complete PlacementDecision yet, and a missing cluster may be a canary cluster"
             }
-            Self::NoCanary => {
-                "none of the selected clusters is one that spec.upgradeStrategy.canaryClusters selects"
-            }
-            Self::CanaryFailed => "a cluster that went first has failed",
-            Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures tolerates",
-            Self::Window => "the window is shut (spec.upgradeStrategy.window)",
-            Self::Canary => "the clusters that go first are not done",
-            Self::Slot => "as many clusters upgrade as spec.upgradeStrategy.maxConcurrency lets",
+            Self::NoCanary => "spec.upgradeStrategy.canaryClusters matches none of the selected clusters",
+            Self::CanaryFailed => "a canary cluster has failed",
+            Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
+            Self::Window => "the window is closed (spec.upgradeStrategy.window)",
+            Self::Canary => "the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)",
+            Self::Slot => "as many clusters are upgrading as spec.upgradeStrategy.maxConcurrency allows",
         }
     }
 }
 
-/// Who may start, and what the others wait for.
+/// The clusters that may start, and the causes for which the others wait.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Turns {
-    /// Those that get a turn.
+    /// The clusters that start.
     pub(crate) start: BTreeSet<Name>,
-    /// Those that have had their turn and upgrade now.
+    /// The clusters whose action before the upgrade is complete and that upgrade now.
     pub(crate) upgrade: BTreeSet<Name>,
-    /// Those that could, and what they wait for.
+    /// The clusters that could start, and the causes for which they wait.
     pub(crate) waits: BTreeMap<Name, Hold>,
     /// What holds every cluster.
     pub(crate) closed: Option<Hold>,
-    /// Whether those that go first are done, or no cluster has to go first.
+    /// Whether the canary clusters are complete, or there are none.
     pub(crate) gate_is_open: bool,
     /// When time alone changes that.
     pub(crate) until: Option<Timestamp>,
@@ -105,13 +101,13 @@ pub(crate) struct Turns {
 pub(crate) struct Run<'a> {
     pub(crate) spec: &'a UpgradeSpec,
     pub(crate) memory: &'a Memory,
-    /// Whether those that go first have succeeded in this run.
+    /// Whether the canary clusters have succeeded in this run.
     pub(crate) passed: bool,
-    /// Whether some placement has not been decided as a whole.
+    /// Whether some placement has no complete PlacementDecision yet.
     pub(crate) undecided: bool,
 }
 
-/// Returns who may start now.
+/// Returns the clusters that may start now.
 pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now: Timestamp) -> Turns {
     let gate_is_open = run.spec.strategy.canary.is_none() || run.passed || are_through(stands);
     let (window, until) = window(run.spec, now);
@@ -172,7 +168,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
 fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let taken = stands.values().filter(|stand| stand.slot).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
-    let room = limit.saturating_sub(taken.saturating_add(turns.start.len()));
+    let free = limit.saturating_sub(taken.saturating_add(turns.start.len()));
     let is_through = |stand: &ClusterStanding| turns.gate_is_open || stand.record.canary;
     if turns.closed.is_some() {
         return;
@@ -180,7 +176,7 @@ fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Tur
     let tried = stands
         .iter()
         .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand));
-    let tried: Vec<Name> = tried.take(room).map(|(name, _)| name.clone()).collect();
+    let tried: Vec<Name> = tried.take(free).map(|(name, _)| name.clone()).collect();
     for name in tried {
         turns.waits.remove(&name);
         turns.start.insert(name);
@@ -191,16 +187,16 @@ fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Tur
 fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
     let upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
     let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
-    let mut room = limit.saturating_sub(upgrading);
+    let mut free = limit.saturating_sub(upgrading);
     for (name, stand) in stands {
         if stand.want != Want::Upgrade {
             continue;
         }
-        let hold = turns.closed.or_else(|| (room == 0).then_some(Hold::Slot));
+        let hold = turns.closed.or_else(|| (free == 0).then_some(Hold::Slot));
         if let Some(hold) = hold {
             turns.waits.insert(name.clone(), hold);
         } else {
-            room = room.saturating_sub(1);
+            free = free.saturating_sub(1);
             turns.upgrade.insert(name.clone());
         }
     }
@@ -210,7 +206,7 @@ fn is_upgrading(stand: &ClusterStanding) -> bool {
     matches!(stand.record.state, State::Initialized | State::Partial)
 }
 
-/// Whether those that go first are all done, and there are some.
+/// Whether all canary clusters are complete, and there are some.
 fn are_through(stands: &BTreeMap<Name, ClusterStanding>) -> bool {
     let mut first = stands.values().filter(|stand| stand.record.canary).peekable();
     let is_done =

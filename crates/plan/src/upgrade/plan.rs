@@ -54,7 +54,7 @@ pub struct Plan {
     pub finalizer: Option<Finalizer>,
     /// The whole status, where it changes.
     pub status: Option<ManagedClustersUpgradeStatus>,
-    /// What spectators should be told.
+    /// The events.
     pub events: Vec<Event>,
     /// What clusters wait for that could start.
     pub waits: Vec<Wait>,
@@ -247,7 +247,7 @@ fn status(
     status
 }
 
-/// The word for an upgrade that does not go on; nothing while clusters are on their way all the same, or have failed.
+/// The word for an upgrade that does not go on; nothing while clusters are in progress all the same, or have failed.
 fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     match blocked? {
         Blocked::Clusters(_) => Some(Reason::Halted),
@@ -304,7 +304,7 @@ fn leaving(view: &View<'_>) -> Plan {
     }
 }
 
-/// An upgrade without a meaning: it is told so, and everything stays as it is.
+/// An upgrade with an invalid spec: the status reports that, and nothing is changed.
 fn senseless(view: &View<'_>, faults: &[String], now: Timestamp) -> Plan {
     let generation = view.upgrade.generation;
     let mut status = view.upgrade.status.clone();

@@ -1,6 +1,6 @@
 //! What an upgrade would do.
 //!
-//! Decides the waves that are told of: as many at once as may be, if all took equally long. Never starts a cluster.
+//! Computes the waves of `status.plan`: as many clusters at once as allowed, if all took equally long. Never starts a cluster.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use model::upgrade::UpgradeSpec;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::natural;
 
-/// How many clusters are told by name.
+/// Maximum number of clusters that are listed by name.
 const MOST_NAMES: usize = 500;
 
 /// Returns the waves of clusters that could start.
@@ -24,11 +24,11 @@ pub(crate) fn waves(spec: &UpgradeSpec, stands: &BTreeMap<Name, ClusterStanding>
         natural(each.map(|(name, _)| name))
     };
     let mut plan = UpgradePlan::default();
-    let mut room = MOST_NAMES;
+    let mut remaining = MOST_NAMES;
     for canary in [true, false] {
         let names = could(canary);
-        let told = names.get(..room.min(names.len())).unwrap_or_default();
-        room = room.saturating_sub(told.len());
+        let told = names.get(..remaining.min(names.len())).unwrap_or_default();
+        remaining = remaining.saturating_sub(told.len());
         let left = names.len().saturating_sub(told.len());
         plan.truncated = plan
             .truncated

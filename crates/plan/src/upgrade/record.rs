@@ -29,7 +29,7 @@ pub enum State {
     NotStarted,
     /// It was told, and has not answered.
     Initialized,
-    /// It is on its way.
+    /// It is in progress.
     Partial,
     /// It is there.
     Complete,
@@ -138,7 +138,7 @@ pub struct Record {
     pub reason: Option<Reason>,
     /// The same in a sentence.
     pub message: String,
-    /// Whether it is one of those that go first.
+    /// Whether it is a canary cluster.
     pub canary: bool,
     /// The action before the upgrade.
     pub pre: ActionState,
@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_reads_back() {
+    fn a_written_status_reads_back() {
         let record = Record {
             canary: true,
             pre: ActionState::Available,

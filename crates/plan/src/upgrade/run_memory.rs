@@ -1,4 +1,4 @@
-//! What must not be forgotten: the run that goes on, and how far each cluster was. It is in the status of the upgrade.
+//! The stored state of the current run, and the progress of each cluster. It is in the status of the upgrade.
 //!
 //! Decides when a changed spec is a run of its own, and who is tried again. Never looks at a clock.
 
@@ -19,7 +19,7 @@ use store::upgrade::{Upgrade, View};
 pub(crate) struct Memory {
     /// The run that goes on.
     pub(crate) run: String,
-    /// Whether another run is asked for, and waits for those who are on their way in this one.
+    /// Whether another run is asked for, and waits for those who are in progress in this one.
     pub(crate) changing: bool,
     /// The last word of the annotation for another try that was obeyed.
     pub(crate) retried: String,
@@ -105,7 +105,7 @@ impl Memory {
     }
 }
 
-/// What is asked of each cluster. How it travels may change while it does; this may not.
+/// What is asked of each cluster. How it is rolled out may change while it does; this may not.
 fn asked(upgrade: &Upgrade<'_>) -> String {
     let spec = upgrade.spec;
     let mut operators = spec.ocp_operators.clone();

@@ -1,6 +1,6 @@
 //! Which clusters an upgrade is about.
 //!
-//! Decides which are selected, which stay when they are no longer selected, and which would go first. Never decides which start.
+//! Decides which are selected, which stay when they are no longer selected, and which are canary clusters. `pace.rs` decides which start.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,13 +15,13 @@ use store::upgrade::{Cluster, View, Work};
 /// A cluster that an upgrade is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Member<'a> {
-    /// What the hub knows of it; nothing when it is gone.
+    /// The cluster on the hub; absent when it was deleted.
     pub(crate) cluster: Option<&'a Cluster>,
     /// Whether it is selected now.
     pub(crate) selected: bool,
     /// The placement that selects it, where that is one without a valid record and nothing else selects the cluster.
     pub(crate) unproven: Option<&'a PlacementKey>,
-    /// Whether it belongs to those that go first, by its labels.
+    /// Whether it is a canary cluster, by its labels.
     pub(crate) first: bool,
 }
 

@@ -96,7 +96,8 @@ pub(super) fn is_done(record: &Record) -> bool {
     record.state == State::Complete && record.phase == Phase::Done
 }
 
-/// Puts the clusters into a status: those on their way and those that go first always, then failures, holds, and the last that were done.
+/// Puts the clusters into a status: clusters in progress and canary clusters always, then failures,
+/// holds, and the clusters that completed last.
 pub(crate) fn tell_clusters(status: &mut ManagedClustersUpgradeStatus, records: &Records<'_>) {
     let mut kept: BTreeMap<&Name, &Record> = BTreeMap::new();
     let mut held = 0_usize;
@@ -119,10 +120,10 @@ pub(crate) fn tell_clusters(status: &mut ManagedClustersUpgradeStatus, records: 
         let is_failed = record.state == State::Failed;
         (!is_failed, std::cmp::Reverse(record.finished), *name)
     });
-    let room = MOST_ENTRIES.saturating_sub(kept.len());
+    let remaining = MOST_ENTRIES.saturating_sub(kept.len());
     let mut settled = UpgradeSettled::default();
     for (at, (name, record)) in others.into_iter().enumerate() {
-        if at < room && record.finished.is_some() {
+        if at < remaining && record.finished.is_some() {
             kept.insert(name, record);
         } else if record.state == State::Failed {
             settled.failed.push(name.to_string());
@@ -132,7 +133,7 @@ pub(crate) fn tell_clusters(status: &mut ManagedClustersUpgradeStatus, records: 
     }
     settled.complete.sort_unstable();
     settled.failed.sort_unstable();
-    // Long messages are rare; many of them have to leave room for each other.
+    // Long messages are rare; many of them share the size limit of the status.
     let longest = (MESSAGES / kept.len().max(1)).clamp(SHORTEST_LIMIT, LONGEST_MESSAGE);
     let entries = kept.into_iter().map(|(name, record)| record.told(name, longest));
     status.clusters = entries.collect::<Vec<UpgradeClusterStatus>>();

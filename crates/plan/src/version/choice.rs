@@ -161,9 +161,9 @@ fn of_hub_config<'v>(view: &View<'v>, list: &[&ConfigRef]) -> Option<&'v Name> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deployer {
     /// There is no work yet.
-    Nobody,
+    None,
     /// This program: a work carries its marks.
-    Tide,
+    Tidegate,
     /// Another program: there are works, and none carries our marks.
     Other,
 }
@@ -172,10 +172,10 @@ fn deployer(view: &View<'_>, instance: &Instance) -> Deployer {
     let deployed = view
         .works(&instance.cluster)
         .filter(|work| is_deploy_work(&instance.addon, &work.name));
-    let mut found = Deployer::Nobody;
+    let mut found = Deployer::None;
     for work in deployed {
         if !work.mirror.is_empty() || !work.version.is_empty() {
-            return Deployer::Tide;
+            return Deployer::Tidegate;
         }
         found = Deployer::Other;
     }
@@ -188,9 +188,9 @@ fn is_deployed_by_others(view: &View<'_>) -> bool {
     let mut others = false;
     for instance in view.all_instances() {
         match deployer(view, instance) {
-            Deployer::Tide => return false,
+            Deployer::Tidegate => return false,
             Deployer::Other => others = true,
-            Deployer::Nobody => {}
+            Deployer::None => {}
         }
     }
     others

@@ -1,7 +1,7 @@
 //! Whether a change goes down to a lower version.
 //!
 //! Decides by what the status remembers, and where it remembers nothing, by the versions of what was applied last. Never
-//! guesses: an object that is gone, or a text that is no version, makes no rollback.
+//! guesses: a deleted object, or a text that is no version, makes no rollback.
 
 use super::record::{assigned, carrier, invalid, memory, moving_to};
 use crate::rollout::Member;

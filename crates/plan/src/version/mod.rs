@@ -1,6 +1,6 @@
 //! Versions: which one an instance asks for, which template stands for it, and what its status remembers.
 //!
-//! A table of contents; the decision is told in `docs/versions.md`.
+//! `docs/versions.md` describes the decision.
 
 mod asked;
 mod choice;

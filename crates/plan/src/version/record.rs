@@ -70,7 +70,7 @@ pub(crate) fn invalid<'m>(member: &'m Member<'_>) -> Option<&'m BadVersion> {
     (reference.desired.is_empty() && reference.config.name == bad.asked).then_some(bad)
 }
 
-/// Returns the version that an instance is on its way to.
+/// Returns the target version of an instance.
 pub(crate) fn moving_to<'a>(assigned: Assigned<'a>, instance: &Instance) -> Option<&'a Name> {
     match assigned {
         Assigned::Is(version) => (!is_same(version, &instance.current_version)).then_some(version),
@@ -120,7 +120,9 @@ pub(crate) fn is_present(member: &Member<'_>, bad: &BadVersion) -> bool {
 pub(crate) fn refusal(phase: Phase, member: &Member<'_>, bad: &BadVersion) -> String {
     let version = &bad.asked;
     if is_present(member, bad) {
-        return format!("version {version} has no AddOnTemplate any more; the works stay as they are");
+        return format!(
+            "version {version} no longer has an AddOnTemplate; its ManifestWorks are not changed"
+        );
     }
     let verb = match phase {
         Phase::Install => "install",

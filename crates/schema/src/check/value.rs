@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 pub(crate) struct Checked {
     /// Faults, in the order in which they were met.
     pub(crate) faults: Vec<FieldError>,
-    /// How many checks applied: the alternative with the most is the one whose faults are told.
+    /// How many checks applied: the faults of the alternative with the most are reported.
     pub(super) matches: u32,
     /// Whether a default is checked: upstream's form of the schema for that says nothing about int-or-string.
     is_default: bool,

@@ -51,7 +51,7 @@ fn check_below(node: &Node, within: Within, path: &Path<'_>, faults: &mut Vec<Fi
     }
 }
 
-/// What a later check finds is told only if the ones before found nothing, but for unknown fields.
+/// A later check reports only if the ones before found nothing, except unknown fields.
 fn check_one(node: &Node, default: &Value, in_meta: bool, path: &Path<'_>, faults: &mut Vec<FieldError>) {
     // The texts name nothing before "in body", because the default is checked as a value of its own; defaults inside of it
     // are not filled in.

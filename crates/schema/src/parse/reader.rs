@@ -1,7 +1,7 @@
 //! Reads an `openAPIV3Schema` into nodes and reports what makes it unstructural.
 //!
 //! Decides what a schema may say where; collects all faults instead of stopping at the first one. Faults of the
-//! members of special keywords are told by the sibling files.
+//! members of special keywords are reported by the sibling files.
 
 use super::level::Level;
 use super::level::{is_given, is_true};

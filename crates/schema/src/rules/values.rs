@@ -1,7 +1,7 @@
 //! Values of a schema on their way into its rules.
 //!
 //! Decides the CEL type of a value by its schema (`5` in a `number` field is a double, a `date-time` a timestamp) and
-//! which of its members rules see. Never says that a value does not fit: what does not is told by the checks.
+//! which of its members rules see. Never says that a value does not fit: the checks report this.
 
 use super::escaping::escape;
 use crate::node::{Additional, Flags, Kind, Node};

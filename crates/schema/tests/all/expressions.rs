@@ -82,7 +82,7 @@ fn spec(properties: &Value, rules: &Value) -> Value {
 }
 
 #[test]
-fn what_this_engine_lacks_is_told_apart_from_what_is_wrong() {
+fn what_this_engine_lacks_differs_from_what_is_wrong() {
     let properties = json!({"v": {"type": "string"}, "n": {"type": "integer"}});
     let rows = [
         (

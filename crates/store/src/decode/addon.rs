@@ -1,6 +1,6 @@
 //! Decoding `ClusterManagementAddOn`.
 //!
-//! Decides how its many spellings become one record. Never judges a strategy: what has no meaning is kept with its fault.
+//! Decides how its many spellings become one record. Never judges a strategy: what is invalid is kept with its fault.
 
 use crate::decode::read::{annotation, config_type, configs, meta, shared};
 use crate::decode::rollout::{approval_terms, configuration_rollout, paused, promoted, rollout};

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_writes_the_record_of_the_version_hands_it_over() {
+    fn a_manager_that_writes_the_version_record_hands_it_over() {
         let hand = entry("kubectl-annotate", "Update", "", &[terms::GIVEN_VERSION]);
         let edit = entry("kubectl-edit", "Update", "", &["spec.desiredVersion"]);
         check(&object(&[hand.clone(), edit], &json!({})), "|", "both by hand");
@@ -414,7 +414,7 @@ mod tests {
         check(
             &object(&[], &json!({LAST_APPLIED: "garbage"})),
             "kubectl apply|",
-            "one that nobody can read",
+            "one that cannot be read",
         );
     }
 

@@ -1,6 +1,6 @@
 //! Decoding the contents of `AddOnDeploymentConfig` and `AddOnTemplate`.
 //!
-//! Decides nothing about their meaning. What only travels into manifests is copied as it stands.
+//! Decides nothing about their meaning. Parts that are only copied into manifests are not decoded.
 
 use std::collections::BTreeSet;
 

@@ -68,7 +68,7 @@ fn run(manifest: &ManifestCondition) -> Run {
     match (place.group.as_str(), place.resource.as_str()) {
         ("batch", "jobs") if said("JobComplete") == Some("True") => Run::Completed,
         ("batch", "jobs") if said("JobFailed") == Some("True") => {
-            let why = said("JobFailedMessage").unwrap_or("it says no reason");
+            let why = said("JobFailedMessage").unwrap_or("no reason is reported");
             Run::Failed(format!("job {at} has failed: {why}"))
         }
         ("", "pods") if said("PodPhase") == Some("Succeeded") => Run::Completed,
@@ -120,7 +120,7 @@ mod tests {
                 "JobFailed",
                 "True",
                 0,
-                "job ns/bye has failed: it says no reason",
+                "job ns/bye has failed: no reason is reported",
             ),
             ("", "pods", "PodPhase", "Succeeded", 1, ""),
             ("", "pods", "PodPhase", "Running", 0, ""),

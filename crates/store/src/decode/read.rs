@@ -76,7 +76,7 @@ pub(crate) fn owners(owners: Option<&Vec<metav1::OwnerReference>>, names: &mut N
     each.collect()
 }
 
-/// The annotations that travel from a cluster to its add-ons, wherever they stand.
+/// The annotations that are copied from a cluster to its add-ons, wherever they stand.
 pub(crate) fn travelling(metadata: &ObjectMeta, names: &mut Names) -> LabelMap {
     let all = metadata.annotations.iter().flatten();
     LabelMap::share(

@@ -1,7 +1,7 @@
 //! Decoding rollout strategies: with the parsers that the gate uses, and more patience.
 //!
-//! Decides what is left out because it has no effect anyway. A strategy that has no meaning comes back as the text of
-//! what is wrong with it: a change that asked for care must never travel without it.
+//! Decides what is left out because it has no effect anyway. A strategy that is invalid comes back as the text of
+//! what is wrong with it: a change must not be rolled out without the strategy that was set for it.
 
 use jiff::Timestamp;
 
@@ -31,7 +31,7 @@ pub(crate) fn rollout(
     RolloutStrategy::parse(&raw, &path.key("rolloutStrategy")).map_err(|wrong| text_of(&wrong))
 }
 
-/// Reads how changes of `spec.configuration.configs` travel.
+/// Reads how changes of `spec.configuration.configs` are rolled out.
 pub(crate) fn configuration_rollout(
     strategy: Option<&wire::ConfigurationRollout>,
 ) -> Result<ConfigRollout, Name> {
@@ -62,14 +62,14 @@ pub fn promotion(entry: &str) -> Option<(&str, Timestamp)> {
     Some((place.trim(), time.trim().parse().ok()?))
 }
 
-/// Reads the annotation that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>`. What has no meaning ends nothing.
+/// Reads the annotation that ends soaks: `<namespace>/<name>=<time>` of placements, or `*=<time>`. What is invalid ends nothing.
 pub(crate) fn promoted(annotation: Option<&str>) -> Promoted {
     let listed = annotation.into_iter().flat_map(|text| text.split(','));
     let entries = listed.filter_map(promotion);
     Promoted(entries.map(|(place, at)| (Name::from(place), at)).collect())
 }
 
-/// Reads the annotations about approvals. What asks and has no meaning is kept with its fault; what approves and has none approves of
+/// Reads the annotations about approvals. What asks and is invalid is kept with its fault; what approves and has none approves of
 /// nothing.
 pub(crate) fn approval_terms<'a>(says: impl Fn(&str) -> Option<&'a str>) -> ApprovalTerms {
     let before = |text: &str| {
@@ -89,7 +89,7 @@ pub(crate) fn approval_terms<'a>(says: impl Fn(&str) -> Option<&'a str>) -> Appr
     }
 }
 
-/// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that has no meaning is no size.
+/// Reads `decisionStrategy.groupStrategy.clustersPerDecisionGroup`; a size that is invalid is no size.
 pub(crate) fn group_size(spec: &api::cluster::PlacementSpec) -> Option<Limit> {
     let strategy = spec.decision_strategy.as_ref()?.group_strategy.as_ref()?;
     let size = strategy.clusters_per_decision_group.as_ref()?;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_holds_nobody() {
+    fn a_setting_without_effect_holds_no_cluster() {
         let block = json!({"maxConcurrency": "130%"});
         let rows = [
             json!({"type": "All", "progressive": block}),

@@ -116,7 +116,7 @@ pub(crate) fn work(
     Ok(Some((addon, cluster, work)))
 }
 
-/// The label may have been taken away from a work that was deployed for an add-on. Other works that an add-on owns are
+/// The label may have been removed from a work that was deployed for an add-on. Other works that an add-on owns are
 /// none of the hub's business.
 fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str> {
     let is_addon = |owner: &&OwnerReference| {
@@ -128,7 +128,7 @@ fn owning_addon<'o>(name: &str, owners: &'o [OwnerReference]) -> Option<&'o str>
         .then_some(addon)
 }
 
-/// They matter only while the work is being deleted: an agent whose cluster is gone does not take its own off.
+/// They matter only while the work is being deleted: an agent whose cluster was deleted does not remove its own.
 fn finalizers(metadata: &ObjectMeta, names: &mut Names) -> Box<[Name]> {
     let finalizers = metadata.finalizers.iter().flatten();
     finalizers

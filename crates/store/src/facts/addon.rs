@@ -40,7 +40,7 @@ pub struct AddonPlacement {
     pub configs: Vec<ConfigReference>,
     /// What its clusters' add-ons are created with.
     pub template: CreationTemplate,
-    /// How changes travel over its clusters; absent where that has no meaning, and no cluster moves.
+    /// How changes are rolled out to its clusters; absent where that is invalid, and no cluster moves.
     pub rollout: Option<RolloutStrategy>,
 }
 
@@ -55,7 +55,7 @@ pub struct AddonFacts {
     pub defaults: Vec<ConfigReference>,
     /// Placements in effect, in their order; empty unless the strategy is `Placements`.
     pub placements: Vec<AddonPlacement>,
-    /// How changes of `spec.configuration` travel; absent where that has no meaning, and no cluster moves.
+    /// How changes of `spec.configuration` are rolled out; absent where that is invalid, and no cluster moves.
     pub configuration_rollout: Option<ConfigRollout>,
     /// The placements whose rollouts are paused.
     pub paused: Paused,
@@ -96,7 +96,7 @@ impl AddonFacts {
         self
     }
 
-    /// Returns the same of an add-on with this annotation about approvals; what has no meaning is no fact.
+    /// Returns the same of an add-on with this annotation about approvals; what is invalid is no fact.
     #[must_use]
     pub fn awaiting(mut self, annotation: Option<&str>) -> Self {
         self.approval_before = annotation.and_then(|text| ApprovalBefore::parse(text).ok());

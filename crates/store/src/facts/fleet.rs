@@ -43,7 +43,7 @@ pub struct Facts {
     pub versions: Arc<BTreeMap<Arc<str>, Arc<VersionFacts>>>,
     /// Clusters by name.
     pub clusters: ShardedMap<Arc<ClusterFacts>>,
-    /// Configuration objects by [`config_key`]; of kinds that the tide does not read, those that a spec refers to.
+    /// Configuration objects by [`config_key`]; of kinds that the controllers do not read, those that a spec refers to.
     pub configs: ShardedMap<ConfigPresence>,
     /// The clusters that have an add-on, by add-on.
     pub peers: Arc<BTreeMap<Arc<str>, Arc<PeerFacts>>>,
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_nobody_has_listed_is_unknown_and_not_absent() {
+    fn an_object_that_was_not_listed_is_unknown_and_not_absent() {
         let raw = |group, resource, namespace| RawReference {
             group: Some(group),
             resource: Some(resource),

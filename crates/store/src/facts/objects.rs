@@ -91,7 +91,7 @@ pub struct ConfigFacts {
     pub hash: Name,
     /// The version of the add-on that it stands for, as it is written: a template's label, or what an `AddOnHubConfig` asks for.
     pub version: Option<Name>,
-    /// What it says, if its kind is one that the tide reads.
+    /// Its content, if the controllers read its kind.
     pub content: Option<Arc<Content>>,
 }
 

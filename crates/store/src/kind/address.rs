@@ -7,7 +7,7 @@
 pub struct Address {
     /// The API group.
     pub group: &'static str,
-    /// The version that the tide speaks.
+    /// The version that the controllers use.
     pub version: &'static str,
     /// The kind, as manifests spell it.
     pub kind: &'static str,
@@ -28,7 +28,7 @@ pub(super) enum Need {
     ForRegistration,
     /// The roles that agents may have.
     ForRights,
-    /// What is told in a kind of our own.
+    /// A status that is written to a kind of Tidegate.
     ForRollUps,
     /// Upgrades of whole clusters.
     ForUpgrades,
@@ -95,7 +95,7 @@ impl Holds {
 }
 
 /// What is lost without roles for agents.
-pub(super) const NO_ROLES: &str = "no role is given to agents";
+pub(super) const NO_ROLES: &str = "agents get no roles";
 
 impl Need {
     /// Returns what is lost where a hub withholds such a kind; nothing where Tidegate needs it.
@@ -105,9 +105,9 @@ impl Need {
             Self::ForRegistration => Some("agents are not registered"),
             Self::ForRights => Some(NO_ROLES),
             Self::ForUpgrades => Some("clusters are not upgraded"),
-            Self::ForPolicies => Some("policies that ask about namespaces cannot be judged"),
+            Self::ForPolicies => Some("policies that read namespaces cannot be evaluated"),
             Self::ForUndo => Some(
-                "no content is kept that a rollout could go back to when its object is edited or deleted",
+                "no content is kept to which a rollout could be rolled back after its object was edited or deleted",
             ),
         }
     }

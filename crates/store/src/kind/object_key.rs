@@ -69,7 +69,7 @@ pub type Owner = ObjectKey;
 pub type Touched = BTreeSet<Owner>;
 
 impl ObjectKey {
-    /// Returns the key of the `ClusterManagementAddOn` of a name, which owns everything of that name, also when it is gone.
+    /// Returns the key of the `ClusterManagementAddOn` of a name, which owns everything of that name, also after its deletion.
     pub fn addon(name: &Name) -> Self {
         Self::new(Kind::AddOn, Name::default(), name.clone())
     }

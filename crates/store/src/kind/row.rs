@@ -16,7 +16,7 @@ const WORK_GROUP: &str = "work.open-cluster-management.io";
 const RBAC_GROUP: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES_GROUP: &str = "certificates.k8s.io";
 
-/// A label for which agents' objects are told from those of others.
+/// A label that distinguishes agents' objects from those of others.
 const OF_AN_AGENT: &[Label] = &[Label::Has(terms::TOKEN_ADDON_NAME)];
 const FOR_AGENTS: &[Label] = &[Label::Is(terms::HUB_PERMISSIONS, terms::ALLOWED)];
 

@@ -1,4 +1,4 @@
-//! `ManagedCluster`: labels that select, conditions that hold, annotations that travel.
+//! `ManagedCluster`: labels that select, conditions that hold, annotations that are copied.
 //!
 //! Decides which add-ons a change of a cluster touches.
 
@@ -220,21 +220,21 @@ mod tests {
         let instance = json!({"metadata": {"name": "hello", "namespace": "c1"}});
         apply(&mut store, Kind::Instance, instance, 1);
         cluster(&mut store, 1, ("owner", "a"), ("id", "1"));
-        let nobody: [String; 0] = [];
+        let none: [String; 0] = [];
         assert_eq!(cluster(&mut store, 2, ("owner", "b"), ("id", "1")), ["hello"]);
         assert_eq!(cluster(&mut store, 3, ("owner", "b"), ("id", "2")), ["hello"]);
-        assert_eq!(cluster(&mut store, 4, ("owner", "b"), ("id", "2")), nobody);
+        assert_eq!(cluster(&mut store, 4, ("owner", "b"), ("id", "2")), none);
         assert_eq!(
             cluster(&mut store, 5, ("other", "b"), ("id", "2")),
             ["hello"],
-            "it is gone"
+            "the claim was removed"
         );
-        assert_eq!(cluster(&mut store, 6, ("other", "c"), ("id", "2")), nobody);
+        assert_eq!(cluster(&mut store, 6, ("other", "c"), ("id", "2")), none);
         let long = "x".repeat(LONGEST_VALUE + 1);
         assert_eq!(
             cluster(&mut store, 7, ("owner", &long), ("id", "2")),
-            nobody,
-            "nobody keeps it"
+            none,
+            "a value that is too long is not stored"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The kinds of the store, in files: how objects of a kind are read, filed and taken away.
+//! The kinds of the store, in files: how objects of a kind are read, filed and removed.
 //!
 //! A table of contents. A new kind is a row of `kind::row`, a file here, its `mod` and its line in the list below.
 

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_one_list_never_counts_for_another() {
+    fn what_is_in_one_list_never_counts_for_another() {
         let identifier = json!({"group": "apps", "resource": "deployments", "name": "a"});
         let one = json!({"manifestConfigs": [identifier], "workload": {"manifests": []}});
         let other = json!({"workload": {"manifests": [identifier]}});

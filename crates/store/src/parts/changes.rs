@@ -1,7 +1,7 @@
 //! What has changed for each owner: single clusters, or anything that concerns all of them.
 //!
 //! Decides to which cluster a change is attributed. Whatever is not attributed to one counts as a change for all: a plan that is
-//! made again for nothing costs time, one that is not made again would be wrong. Never forgets anything unless it is told to.
+//! computed again without need costs time, a plan that is not computed again would be wrong.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -90,7 +90,7 @@ impl Changes {
         Some(later.map(|(cluster, _)| cluster.clone()).collect())
     }
 
-    /// Forgets an owner that is gone.
+    /// Removes a deleted owner.
     pub(crate) fn forget(&mut self, owner: &Owner) {
         self.owners.remove(owner);
     }

@@ -12,9 +12,9 @@ use model::Name;
 pub enum Expected {
     /// This revision or a later one.
     Version(Name),
-    /// That the object with this uid is gone, or is being deleted.
+    /// The object with this uid is deleted, or is being deleted.
     Gone(Name),
-    /// That the object with this uid is gone. It was being deleted before the write that ended it.
+    /// The object with this uid is deleted. It was being deleted before the write that ended it.
     Removed(Name),
 }
 

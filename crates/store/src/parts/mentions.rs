@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 /// From a key to everything that mentions it, sorted, and how often. Most keys are mentioned once or twice, for which a map
-/// would keep room for many.
+/// would allocate space for many.
 #[derive(Debug)]
 pub(crate) struct Mentions<K, V> {
     by_key: BTreeMap<K, Vec<(V, usize)>>,

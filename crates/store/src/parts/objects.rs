@@ -16,7 +16,7 @@ use crate::upgrade::WorksByName;
 use model::Name;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would keep room for many.
+/// The works of one cluster, sorted by namespace and name. Nearly always there is one, for which a map would allocate space for many.
 pub(crate) type Works = Box<[Work]>;
 
 /// The records, each kind in the place in which plans look for it.
@@ -24,7 +24,7 @@ pub(crate) type Works = Box<[Work]>;
 pub(crate) struct Objects {
     /// By name.
     pub(crate) addons: BTreeMap<Name, AddOn>,
-    /// By add-on and cluster; in boxes: a map keeps room for more records than it holds.
+    /// By add-on and cluster; in boxes: a map allocates space for more records than it holds.
     pub(crate) instances: BTreeMap<Name, BTreeMap<Name, Box<Instance>>>,
     /// By add-on and cluster.
     pub(crate) works: BTreeMap<Name, BTreeMap<Name, Works>>,
@@ -34,7 +34,7 @@ pub(crate) struct Objects {
     pub(crate) decisions: BTreeMap<Place, BTreeMap<Name, Decision>>,
     /// By reference.
     pub(crate) configs: BTreeMap<ConfigRef, Config>,
-    /// Service accounts, roles and role bindings of the tide's own, by add-on.
+    /// Service accounts, roles and role bindings that the controllers have created, by add-on.
     pub(crate) grants: Filed<ObjectKey, Grant>,
     /// Certificate signing requests by add-on and name.
     pub(crate) requests: Filed<Name, Request>,
@@ -111,10 +111,10 @@ pub(crate) struct Pending {
     pub(crate) new_faults: Vec<(ObjectKey, String)>,
 }
 
-/// What is gone and not forgotten.
+/// Deleted objects that are still needed.
 #[derive(Debug, Default)]
 pub(crate) struct Tombstones {
-    /// Add-ons whose object is gone, while something of theirs remains.
+    /// Add-ons whose object was deleted, while some of their objects remain.
     pub(crate) addons: BTreeMap<Name, AddOn>,
     /// Content that has left the hub, by reference and hash.
     pub(crate) content: BTreeMap<(ConfigRef, Name), Config>,

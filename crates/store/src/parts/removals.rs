@@ -14,7 +14,7 @@ pub(crate) const WINDOW: SignedDuration = SignedDuration::from_mins(1);
 /// How far ahead the time may lie until which an add-on's removals go without a budget.
 pub(crate) const LONGEST: SignedDuration = SignedDuration::from_hours(24);
 
-/// How many instances of an add-on may be taken away in a minute.
+/// How many instances of an add-on may be removed in a minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemovalBudget {
     /// All of them.

@@ -22,13 +22,13 @@ pub enum Standing {
     Unavailable,
     /// It has, and it is not known whether its agent works.
     Unreachable,
-    /// It is on the way.
+    /// It is in progress.
     Moving,
     /// It waits: for its turn, or for something that is not there.
     Waiting,
     /// It waits until a user lets the rollout go on: that is paused, or waits for an approval.
     Paused,
-    /// It has failed, or only a human can change it.
+    /// It has failed, or only a user can change it.
     Failed,
     /// It is being deleted.
     Leaving,
@@ -41,7 +41,7 @@ pub enum Standing {
 pub enum Headway {
     /// It has it.
     Done,
-    /// It is on the way.
+    /// It is in progress.
     Moving,
     /// It waits.
     Waiting,
@@ -184,7 +184,7 @@ impl Tally {
         self.versions.iter().map(|(version, count)| (version, *count))
     }
 
-    fn is_nobody(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.standings.iter().all(|count| *count == 0)
     }
 
@@ -246,7 +246,7 @@ impl Standings {
         if let Some(now) = now {
             tally.add(now);
         }
-        if tally.is_nobody() {
+        if tally.is_empty() {
             self.tallies.remove(addon);
         }
         if !self.changed.contains(addon) {

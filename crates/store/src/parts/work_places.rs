@@ -1,7 +1,7 @@
 //! Where each work is filed, by namespace and name.
 //!
 //! Decides nothing. A fleet has a hundred thousand works, nearly all of which share their namespace with others: a namespace is one list that
-//! has hardly more room than entries, where a map over all of them would keep room for twice as many.
+//! has hardly more capacity than entries, where a map over all of them would allocate space for twice as many.
 
 use std::collections::BTreeMap;
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_work_is_found_where_it_was_filed_last_and_nowhere_once_it_is_gone() {
+    fn a_work_is_found_where_it_was_filed_last_and_nowhere_after_its_deletion() {
         let mut places = WorkPlaces::default();
         for (namespace, name) in [("c2", "b"), ("c1", "z"), ("c2", "a"), ("c2", "c")] {
             places.insert(place(namespace, name), place("addon", namespace));

@@ -126,7 +126,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Returns whether another manager wants the object to be there: then it is not ours to take away, whatever our marks say.
+    /// Returns whether another manager wants the object to be there: then it is not ours to remove, whatever our marks say.
     pub fn is_adopted(&self) -> bool {
         !self.adopter.is_empty()
     }

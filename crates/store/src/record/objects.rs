@@ -28,7 +28,7 @@ use model::{FailureModes, RolloutWindows};
 pub struct Cluster {
     /// Identity and revision.
     pub meta: Meta,
-    /// Annotations that travel to its add-ons.
+    /// Annotations that are copied to its add-ons.
     pub annotations: LabelMap,
     /// The record of an add-on to which all of them were copied, "" when there are none.
     pub copied: Name,
@@ -115,13 +115,13 @@ pub struct Decision {
 /// How an add-on finds its clusters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InstallStrategy {
-    /// A human or another program creates the add-ons.
+    /// A user or another program creates the add-ons.
     Manual,
     /// The union of placements.
     Placements,
     /// The labels of clusters; without a selector it selects nothing.
     Labels(Option<Selector>),
-    /// A selector of labels that has no meaning, with the reason.
+    /// A selector of labels that is invalid, with the reason.
     BadLabels(Name),
     /// A type that this version does not drive.
     Other(Name),
@@ -160,7 +160,7 @@ pub struct PlacementUse {
     pub name: Name,
     /// Configurations of the clusters that it selects.
     pub configs: Vec<ConfigRef>,
-    /// How changes travel over them, or what is wrong with the strategy.
+    /// How changes are rolled out to them, or what is wrong with the strategy.
     pub rollout: Result<RolloutStrategy, Name>,
     /// The spec that add-ons of this placement are created with.
     pub creation: Creation,
@@ -190,19 +190,19 @@ pub struct AddOn {
     pub supported: Vec<DefaultConfig>,
     /// `spec.configuration.configs`, in order.
     pub configuration: Vec<ConfigRef>,
-    /// How changes of `spec.configuration.configs` travel, or what is wrong with the strategy.
+    /// How changes of `spec.configuration.configs` are rolled out, or what is wrong with the strategy.
     pub configuration_rollout: Result<ConfigRollout, Name>,
     /// The rollouts that the annotation pauses.
     pub paused: Paused,
     /// The soaks that the annotation ends.
     pub promoted: Promoted,
-    /// What becomes of rollouts that have stopped. What has no meaning undoes nothing.
+    /// What becomes of rollouts that have stopped. What is invalid undoes nothing.
     pub on_failure: FailureModes,
     /// Until when undone content is tried again, by placement.
     pub retried: Promoted,
     /// Where changes wait for an approval, and which are given.
     pub approval: ApprovalTerms,
-    /// When changes travel, or what is wrong with that; always where nothing is said.
+    /// When changes are rolled out, or what is wrong with that; always where nothing is said.
     pub windows: Option<Result<RolloutWindows, Name>>,
     /// The annotation that says so, "" when it is absent.
     pub windows_text: Name,
@@ -249,7 +249,7 @@ pub struct Instance {
     pub installed_by: Name,
     /// Since when nothing selects its cluster any more.
     pub deselected_at: Option<Timestamp>,
-    /// Its annotations of the kind that travels from the cluster.
+    /// Its annotations that are copied from the cluster.
     pub annotations: LabelMap,
     /// Which of them were copied from the cluster, as our annotation says; "" when it is absent.
     pub copied: Name,

@@ -119,7 +119,7 @@ impl Progression {
         })
     }
 
-    /// Forgets what is told to people, and keeps what plans of clusters are made from: while nothing is undone, that is nothing.
+    /// Drops the messages for users, and keeps what plans of clusters depend on: while nothing is undone, that is nothing.
     pub(crate) fn forget_words(&mut self) {
         let is_undone = self.undone().is_some();
         let memory = [terms::KNOWN_GOOD, terms::UNDONE];

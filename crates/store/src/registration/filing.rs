@@ -122,7 +122,7 @@ mod tests {
     use api::names::labels;
 
     #[test]
-    fn a_namespace_that_becomes_a_clusters_touches_whoever_has_bindings_there() {
+    fn a_namespace_that_becomes_a_clusters_touches_add_ons_with_bindings_there() {
         let mut store = Store::new(Settings::default());
         let objects =
             |name: &str| json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"}, "spec": {}});

@@ -1,7 +1,7 @@
-//! Grants: the service accounts, roles and role bindings that the tide writes for agents.
+//! Grants: the service accounts, roles and role bindings that the controllers write for agents.
 //!
-//! Decides which of the watched objects are the tide's own (its label, or the exact names of the token infrastructure);
-//! the others are as good as absent, so that no object of another program is ever changed.
+//! Decides which of the watched objects the controllers have created (by their label, or the exact names of the token
+//! infrastructure). The others are ignored, so that no object of another program is ever changed.
 
 use k8s_openapi::api::rbac::v1 as rbac;
 use serde_json::Value;
@@ -25,7 +25,7 @@ pub enum Purpose {
     Token,
 }
 
-/// A service account, role or role binding of the tide's own.
+/// A service account, role or role binding that the controllers have created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
     /// AgentIdentity and revision.
@@ -34,7 +34,7 @@ pub struct Grant {
     pub cluster: Name,
     /// What it is for.
     pub purpose: Purpose,
-    /// Whether it has all labels that the tide gives.
+    /// Whether it has all labels that the controllers set.
     pub labelled: bool,
     /// Its owners.
     pub owners: Vec<OwnerReference>,
@@ -83,7 +83,7 @@ pub fn token_role(addon: &str) -> String {
     format!("{addon}-token-role")
 }
 
-/// Decodes a grant with its add-on; `None` when the object is not the tide's.
+/// Decodes a grant with its add-on; `None` when the controllers have not created the object.
 pub(crate) fn grant(
     key: &ObjectKey,
     object: &Value,

@@ -181,7 +181,7 @@ pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
     let (rest, parsed) = X509CertificationRequest::from_der(&der)
         .map_err(|_malformed| "the request is not a PKCS#10 certification request")?;
     if !rest.is_empty() {
-        return Err("something follows the certification request");
+        return Err("there is data after the certification request");
     }
     // An approval is indefinitely, and the signer may not look later: what cannot be verified is never approved.
     parsed
@@ -192,7 +192,7 @@ pub fn read_request(der: Vec<u8>) -> Result<CertificateRequest, &'static str> {
         if let ParsedExtension::SubjectAlternativeName(names) = extension {
             asked.names.extend(names.general_names.iter().map(alternative));
         } else if !is_harmless(extension) {
-            return Err("the request asks for an extension that no agent needs");
+            return Err("the request contains an extension that no agent needs");
         }
     }
     asked.der = der;
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gets_an_authority_of_his_own() {
+    fn no_request_gets_a_certificate_authority() {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
         let key = KeyPair::generate().unwrap();

@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_agent_may_be_given_is_told_from_what_it_may() {
+    fn rights_that_no_agent_may_have_are_distinguished_from_others() {
         let rule = |resource: &str, verbs: &[&str], names: &[&str]| json!({"apiGroups": [""], "resources": [resource], "verbs": verbs, "resourceNames": names});
         let rows = [
             (rule("*", &["get"], &[]), Some(Danger::Star)),

@@ -1,4 +1,4 @@
-//! How many instances of an add-on may be taken away in a minute, and how many were.
+//! How many instances of an add-on may be removed in a minute, and how many were.
 //!
 //! Decides the size of a budget, and what is left of it at a moment. Never decides whose removal counts (`plan::install`).
 //! Nothing is remembered beyond a minute; a leader that begins to write knows nothing of the minute before, and takes it for
@@ -30,12 +30,12 @@ pub enum Pace {
 }
 
 impl Store {
-    /// Notes that this program writes from now on, and does not know what was taken away just before.
+    /// Notes that this program writes from now on, and does not know what was removed just before.
     pub fn begin_to_write(&mut self, now: Timestamp) {
         self.pending.removals.since = Some(now);
     }
 
-    /// Notes that an instance was taken away. What goes with its cluster has no budget, and needs none.
+    /// Notes that an instance was removed. What goes with its cluster has no budget, and needs none.
     pub fn took_away(&mut self, addon: &Name, cluster: &str, now: Timestamp) {
         if self
             .objects
@@ -57,7 +57,7 @@ impl Store {
 }
 
 impl View<'_> {
-    /// Returns how many instances of the add-on may be taken away now.
+    /// Returns how many instances of the add-on may be removed now.
     pub fn pace(&self, now: Timestamp) -> Pace {
         if self.lets_removals_go(now) {
             return Pace::Free;
@@ -95,7 +95,7 @@ impl View<'_> {
         self.store.pending.removals.since.map(ceiling)
     }
 
-    /// On how many clusters the add-on can have been before this program wrote: what was taken away left its cluster behind.
+    /// On how many clusters the add-on can have been before this program wrote: a removed instance has left its cluster behind.
     fn most_a_minute_ago(&self) -> usize {
         let clusters = self
             .store
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_begins_to_write_takes_the_minute_before_for_spent_unless_the_add_on_is_small() {
+    fn a_new_writer_counts_the_minute_before_as_used_unless_the_add_on_is_small() {
         for (instances, early, late) in [
             (20, "free", "free"),
             (
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn somebody_may_let_removals_go_for_at_most_a_day() {
+    fn a_user_may_allow_removals_for_at_most_a_day() {
         for (until, expected) in [
             ("2030-01-01T00:00:01Z", true),
             ("2030-01-02T00:00:00Z", true),

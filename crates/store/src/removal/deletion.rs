@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_nobody_can_read_blocks() {
+    fn a_policy_that_cannot_be_read_blocks() {
         for (text, policy) in [
             ("release", TimeoutPolicy::Release),
             (" block ", TimeoutPolicy::Block),

@@ -1,5 +1,5 @@
-//! What the store knows about ends: what an instance says about its own (`deletion`), how many may go in a minute (`budget`), and
-//! whether what is absent is gone (`proof`), and which objects cannot be read by name (`unread`). Never decides who goes.
+//! Facts about removals: the deletion state of an instance (`deletion`), how many instances may be removed per minute (`budget`),
+//! whether an absent object was deleted (`proof`), and which objects cannot be read by name (`unread`).
 
 pub(super) mod budget;
 pub(super) mod deletion;

@@ -51,7 +51,7 @@ async fn empty(client: Client, name: String) {
         match sweep(&client, &name).await {
             Ok(true) => match release(&client, &name).await {
                 Ok(()) => return,
-                Err(error) if is_gone(&error) => return,
+                Err(error) if is_not_found(&error) => return,
                 Err(error) => tracing::debug!(namespace = %name, %error, "cannot release a namespace yet"),
             },
             Ok(false) => {}
@@ -61,7 +61,7 @@ async fn empty(client: Client, name: String) {
     }
 }
 
-fn is_gone(error: &kube::Error) -> bool {
+fn is_not_found(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Api(status) if status.code == 404)
 }
 

@@ -18,25 +18,25 @@ use insight::cockpit::{
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
 const KEYS: [(&str, &str); 13] = [
-    ("up, down, j, k", "move"),
-    ("PgUp, PgDn, g, G", "a page, first, last"),
+    ("up, down, j, k", "select"),
+    ("PgUp, PgDn, g, G", "page up, page down, first, last"),
     ("Enter, right, l", "open"),
     ("Esc, left, h", "back"),
     ("w", "why the cluster is not ready"),
-    ("p", "pause: nothing new starts"),
+    ("p", "pause: no further cluster starts"),
     ("r", "resume"),
-    ("m", "promote: who soaks now counts as done"),
-    ("a", "approve: what waits for that may go"),
-    ("u", "undo: back to the last known good"),
+    ("m", "promote: soaking clusters count as completed"),
+    ("a", "approve: waiting decision groups may start"),
+    ("u", "undo: roll back to the last known good configuration"),
     (
         "t",
-        "try again: the failed clusters of an upgrade, or what was undone",
+        "retry: failed clusters of an upgrade, or a change that was rolled back",
     ),
-    ("?", "these keys"),
-    ("q", "end"),
+    ("?", "show or hide the keys"),
+    ("q", "quit"),
 ];
 
-/// Draws the page; notes how many lines of a list have room.
+/// Draws the page; notes how many lines of a list fit.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, coloured: bool, now: Timestamp) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
@@ -62,11 +62,14 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, coloured: bool, now: T
 
 fn asked(question: &Question) -> Vec<Line> {
     let Some(lines) = &question.lines else {
-        return vec![Line::of(Tone::Faint, "asking the hub what it would write …")];
+        return vec![Line::of(
+            Tone::Faint,
+            "reading from the hub what would be written …",
+        )];
     };
     let mut all = lines.clone();
     all.push(Line::default());
-    all.push(Line::of(Tone::Strong, "y").and(Tone::Plain, " does it, any other key leaves it"));
+    all.push(Line::of(Tone::Strong, "y").and(Tone::Plain, " confirms, any other key cancels"));
     all
 }
 
@@ -92,12 +95,12 @@ fn footer(app: &Page) -> Line {
     }
     let text = match &app.place {
         View::Rollouts => {
-            "Enter open   p pause   r resume   m promote   a approve   u undo   t retry   ? keys   q end"
+            "Enter open   p pause   r resume   m promote   a approve   u undo   t retry   ? keys   q quit"
         }
         View::Rollout(_) => {
             "Enter why   p pause   r resume   m promote   a approve   u undo   t retry   Esc back   ? keys"
         }
-        View::Cluster(..) => "w ask again   up, down scroll   Esc back   q end",
+        View::Cluster(..) => "w refresh   up, down scroll   Esc back   q quit",
     };
     Line::of(Tone::Faint, text)
 }
@@ -145,21 +148,21 @@ fn style(tone: Tone, coloured: bool) -> Style {
 }
 
 fn rollouts(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, now: Timestamp) {
-    app.room = usize::from(area.height).saturating_sub(1);
+    app.rows = usize::from(area.height).saturating_sub(1);
     if app.pictures.is_empty() {
         let text = if app.is_there {
-            "the hub has no add-on and no upgrade of clusters"
+            "no rollouts: the hub has no add-on and no cluster upgrade"
         } else {
             "reading the hub …"
         };
         return put(frame, area, &[Line::of(Tone::Faint, text)], coloured, None);
     }
-    let first = first_in_sight(app.chosen[0], app.room);
+    let first = first_in_sight(app.chosen[0], app.rows);
     let shown: Vec<Picture> = app
         .pictures
         .iter()
         .skip(first)
-        .take(app.room)
+        .take(app.rows)
         .map(|picture| Picture::clone(&without_clusters(picture)))
         .collect();
     let lines = list(&shown, usize::from(area.width), now);
@@ -192,14 +195,14 @@ fn without_clusters(picture: &Picture) -> Picture {
 }
 
 /// The first line in sight, so that the chosen one is.
-fn first_in_sight(chosen: usize, room: usize) -> usize {
-    let page = room.max(1);
+fn first_in_sight(chosen: usize, rows: usize) -> usize {
+    let page = rows.max(1);
     chosen.checked_div(page).unwrap_or_default().saturating_mul(page)
 }
 
 fn gone(frame: &mut Frame<'_>, area: Rect, app: &Page, coloured: bool) {
     let text = if app.is_there {
-        "it is not there any more"
+        "it was deleted"
     } else {
         "reading the hub …"
     };
@@ -224,10 +227,10 @@ fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, no
     let height = u16::try_from(waves.len().saturating_add(1)).unwrap_or(u16::MAX);
     let [above, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(1)]).areas(area);
     put(frame, above, &waves, coloured, None);
-    app.room = usize::from(below.height).saturating_sub(1);
+    app.rows = usize::from(below.height).saturating_sub(1);
     let clusters = app.clusters();
-    let first = first_in_sight(app.chosen[1], app.room);
-    let shown: Vec<&ClusterView> = clusters.into_iter().skip(first).take(app.room).collect();
+    let first = first_in_sight(app.chosen[1], app.rows);
+    let shown: Vec<&ClusterView> = clusters.into_iter().skip(first).take(app.rows).collect();
     let lines = rows(&picture, &shown, width, now);
     let chosen = app.chosen[1].saturating_sub(first).saturating_add(1);
     put(
@@ -263,7 +266,7 @@ fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, colour
             lines.extend(broken.skip(app.scrolled));
         }
     }
-    app.room = usize::from(area.height).saturating_sub(4);
+    app.rows = usize::from(area.height).saturating_sub(4);
     put(frame, area, &lines, coloured, None);
 }
 
@@ -275,8 +278,8 @@ fn broken(line: &Line, width: usize) -> Vec<Line> {
     let mut lines = Vec::new();
     while letters.peek().is_some() || lines.is_empty() {
         let inset = if lines.is_empty() { "" } else { INSET };
-        let room = width.saturating_sub(inset.len()).max(1);
-        let piece: String = letters.by_ref().take(room).collect();
+        let columns = width.saturating_sub(inset.len()).max(1);
+        let piece: String = letters.by_ref().take(columns).collect();
         lines.push(Line::of(tone, format!("{inset}{piece}")));
     }
     lines

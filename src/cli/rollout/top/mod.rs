@@ -14,13 +14,14 @@ use crate::cli::RolloutHubArgs;
 
 pub(in crate::cli) use run::run;
 
-/// Show the rollouts of a hub as a page in the terminal, live: add-ons, one rollout, one cluster and why it is not ready.
+/// Show rollouts in the terminal, updated live: all add-ons, one rollout, or one cluster and why it is not ready.
 ///
-/// Keys: arrows or j and k move, Enter opens, Esc goes back, q ends; p pauses, r resumes, m promotes, a approves, u undoes, t tries again, each after a
-/// confirmation that shows what would be written; w asks why; ? shows all keys. Without colours where NO_COLOR is set.
+/// Keys: arrows or j and k select, Enter opens, Esc goes back, q quits; p pauses, r resumes, m promotes, a approves, u undoes
+/// and t retries, each after a confirmation that shows what will be written; w explains; ? shows all keys. Set NO_COLOR to
+/// disable colors.
 #[derive(Args, Clone, Debug)]
 pub struct TopArgs {
-    /// Rollout to show first: an add-on, or `mcu/[NAMESPACE/]NAME`.
+    /// Rollout to show first: name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: Option<String>,
     /// Which hub.
     #[command(flatten)]

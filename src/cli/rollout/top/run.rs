@@ -44,7 +44,7 @@ enum News {
 pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
     if !is_terminal() {
         return Err(CliError::Refused(
-            "standard output is no terminal; `tidegate rollout list` and `rollout status --watch` need none"
+            "standard output is not a terminal; use `tidegate rollout list` or `tidegate rollout status --watch`"
                 .into(),
         ));
     }
@@ -53,7 +53,7 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
     let ended = runtime.block_on(async {
         let place = &args.hub.place;
         let client = connect::client(connect::config_of(place).await?)?;
-        // A hub that cannot be reached is told of before the page covers everything.
+        // A hub that cannot be reached is reported before the page covers the terminal.
         client
             .apiserver_version()
             .await
@@ -132,7 +132,7 @@ fn hear(app: &mut Page, news: News) -> Effect {
     Effect::Nothing
 }
 
-/// Hears keys until the page has ended.
+/// Reads keys until the page has ended.
 fn listen(told: mpsc::UnboundedSender<News>) {
     std::thread::spawn(move || {
         loop {
@@ -176,7 +176,7 @@ fn meant(key: KeyEvent) -> Option<Key> {
     })
 }
 
-/// Asks the hub beside the page.
+/// Reads the hub in the background of the page.
 fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>) {
     tokio::task::spawn_blocking(move || {
         let news = match effect {

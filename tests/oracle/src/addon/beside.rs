@@ -1,4 +1,4 @@
-//! What holds changes beside rollouts: other add-ons that have to run first, windows, and an `approval-before` without a meaning.
+//! What holds changes beside rollouts: other add-ons that have to run first, windows, and an invalid `approval-before`.
 //!
 //! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not
 //! confirmed what it is assigned is not there, whatever else it should have.
@@ -76,7 +76,7 @@ fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
     };
     told(
         starting.iter().filter(has_something),
-        "nobody can tell whether it waits for an approval",
+        "it is not known whether it waits for an approval",
     )
 }
 

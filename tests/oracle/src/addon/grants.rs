@@ -12,7 +12,7 @@ use store::{
 };
 
 /// The token infrastructure is for every add-on: its objects, and one condition.
-pub(super) fn serves_everybody(action: &Action) -> bool {
+pub(super) fn serves_all_users(action: &Action) -> bool {
     match action {
         Action::Create { object, .. } | Action::Replace { object, .. } | Action::Delete { object, .. } => {
             object.kind.is_for_registration()
@@ -85,7 +85,7 @@ pub(super) fn held(view: &View<'_>, object: &ObjectKey, written: &Value) -> Opti
         let mut allowed = allowed.iter();
         allowed.any(|(of, who)| Some(*of) == kind && Some(who.as_str()) == name)
     };
-    (!subjects.iter().all(is_allowed)).then_some("somebody else than the agent gets the role")
+    (!subjects.iter().all(is_allowed)).then_some("a subject other than the agent gets the role")
 }
 
 /// A client of the hub is the agent itself; what a signer of the add-on's own signs names no user and no group that the hub
@@ -93,7 +93,7 @@ pub(super) fn held(view: &View<'_>, object: &ObjectKey, written: &Value) -> Opti
 fn misnamed(view: &View<'_>, request: &Request) -> Option<&'static str> {
     let (cluster, addon) = (&*request.cluster, &*view.addon.name);
     let Some(Ok(asked)) = &request.asked else {
-        return Some("nobody can tell what the request asks for");
+        return Some("it is not known what the request asks for");
     };
     let is_hubs = |name: &String| name.starts_with("system:") || name.starts_with("kubeadm:");
     if *request.signer == *store::KUBE_CLIENT_SIGNER {

@@ -58,7 +58,7 @@ pub(super) fn broken(
     broken
 }
 
-/// So long a cluster is on its way back where its strategy has no deadline.
+/// So long a cluster is being rolled back where its strategy has no deadline.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The entries whose clusters are certain: no entry after them is undecided, which might claim some of them.
@@ -165,7 +165,7 @@ fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Time
 struct Course<'v> {
     paused: bool,
     mandatory: &'v [MandatoryGroup],
-    /// How many clusters outside of the mandatory groups may be on their way; absent where that is not limited.
+    /// How many clusters outside of the mandatory groups may be in progress; absent where that is not limited.
     limit: Option<Limit>,
     by_group: bool,
     /// How many may fail of all clusters, or of a group where groups go one by one; absent where failures stop nothing.
@@ -283,7 +283,7 @@ impl<'v> Course<'v> {
         })
     }
 
-    /// More are on their way than may be, and the plan adds to them.
+    /// More are in progress than may be, and the plan adds to them.
     fn crowded(&self, members: &[Member<'_>]) -> Option<String> {
         let rest: Vec<&Member<'_>> = members.iter().filter(|member| member.stage.0).collect();
         let limit = self.limit?.of(rest.len()).max(1);
@@ -292,7 +292,7 @@ impl<'v> Course<'v> {
             .iter()
             .any(|member| member.standing.starts && !member.standing.was_sent);
         (is_added && moving > limit)
-            .then(|| format!("{moving} clusters would be on their way, and {limit} may be"))
+            .then(|| format!("{moving} clusters would be updating, and the limit is {limit}"))
     }
 
     /// A cluster starts although more have failed than may: none of a mandatory group; of all, or of its own group where groups
@@ -329,7 +329,7 @@ impl<'v> Course<'v> {
     }
 }
 
-/// A cluster starts although one of an earlier group is on its way.
+/// A cluster starts although one of an earlier group is in progress.
 fn out_of_turn(members: &[Member<'_>]) -> Option<String> {
     let moving = members.iter().filter(|member| member.standing.moves);
     let first = moving.min_by(|one, other| one.stage.cmp(&other.stage))?;

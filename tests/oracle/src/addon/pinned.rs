@@ -29,12 +29,12 @@ pub(super) fn fault(view: &View<'_>, plan: &Plan, work: &ObjectKey, body: &Value
     {
         return Some("it carries other hashes than the status assigns");
     }
-    let is_gone = |(config, hash): &(ConfigRef, Name)| {
+    let is_deleted = |(config, hash): &(ConfigRef, Name)| {
         Kind::of_config(&config.of.group, &config.of.resource).is_some()
             && view.content(config, hash).is_none()
     };
-    (body.get("spec").is_some() && assigned.values().any(is_gone))
-        .then_some("it is made from content that nobody has")
+    (body.get("spec").is_some() && assigned.values().any(is_deleted))
+        .then_some("it is made from content that is not on the hub")
 }
 
 /// The hashes that the status will assign after the plan, by the text that works carry for them.

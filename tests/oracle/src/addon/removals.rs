@@ -23,12 +23,12 @@ pub(super) fn broken(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String
     let unbelieved = going.iter().filter(|instance| !is_believed(view, instance, now));
     let unbelieved = unbelieved.map(|instance| {
         let cluster = &instance.cluster;
-        format!("{cluster} loses the add-on because its ManagedCluster is absent, and nobody can know that it is gone")
+        format!("{cluster} loses the add-on because its ManagedCluster is absent, and its deletion is not confirmed")
     });
     unbelieved.chain(too_many(view, going.len(), now)).collect()
 }
 
-/// The instance that a write takes away, unless it goes with its cluster.
+/// The instance that a write removes, unless it goes with its cluster.
 fn removed<'v>(view: &View<'v>, action: &Action) -> Option<&'v Instance> {
     match action {
         Action::Delete { object, .. } if object.kind == Kind::Instance => {

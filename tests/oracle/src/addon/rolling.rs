@@ -1,6 +1,6 @@
 //! The pace of `spec.configuration`: whom a change of its configurations reaches, and how many at once.
 //!
-//! Decides only what is certain: a failed cluster is not counted as being on its way, and nothing is said of a cluster while the
+//! Decides only what is certain: a failed cluster is not counted as being in progress, and nothing is said of a cluster while the
 //! placement that configures it is not known.
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ impl<'v> Reach<'v> {
                     paused: paused.placement(&namespace, &name),
                 })
             }
-            // A strategy without a meaning reaches no cluster.
+            // An invalid strategy updates no cluster.
             Err(_) => Some(Self {
                 clusters: BTreeSet::new(),
                 limit: Limit::All,
@@ -45,7 +45,7 @@ impl<'v> Reach<'v> {
     }
 }
 
-/// Returns what is wrong with the way in which changes of `spec.configuration` travel.
+/// Returns what is wrong with the way in which changes of `spec.configuration` are rolled out.
 pub(super) fn broken(
     view: &View<'_>,
     homes: &Homes<'_>,
@@ -73,7 +73,7 @@ fn strays(view: &View<'_>, homes: &Homes<'_>, reach: &Reach<'_>, written: &Writt
     ))
 }
 
-/// More are on their way than may be at once, and the plan adds to them; or it adds to them during a pause.
+/// More are in progress than may be at once, and the plan adds to them; or it adds to them during a pause.
 fn hasty(
     view: &View<'_>,
     homes: &Homes<'_>,
@@ -110,11 +110,11 @@ fn hasty(
     }
     let limit = reach.limit.of(all).max(1);
     (added > 0 && moving > limit).then(|| {
-        format!("{moving} clusters would be on their way with spec.configuration, and {limit} may be")
+        format!("{moving} clusters would be updating with spec.configuration, and the limit is {limit}")
     })
 }
 
-/// Whether an instance stays: what nothing selects any more goes, unless a human made it or another field manager applies it, and
+/// Whether an instance stays: what nothing selects any more goes, unless a user made it or another field manager applies it, and
 /// takes part in nothing.
 fn stays(view: &View<'_>, homes: &Homes<'_>, instance: &Instance) -> bool {
     let cluster = &instance.cluster;

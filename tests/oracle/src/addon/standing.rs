@@ -1,4 +1,4 @@
-//! How the clusters of a rollout stand, from what the hub says and what the plan writes: who is there, who is on its way, who
+//! How the clusters of a rollout stand, from what the hub says and what the plan writes: who is there, who is in progress, who
 //! has failed, and who would start.
 //!
 //! Decides by the words of `docs/rollout.md`, never by asking the engine. What is written down in `tests/pure/convergence/README.md` holds
@@ -42,13 +42,13 @@ pub(super) struct AssignedConfig {
 pub(super) struct InstanceStanding {
     /// It was told to move, has not failed, is not late and has not arrived.
     pub(super) was_sent: bool,
-    /// The same, and it can arrive: certainly on its way.
+    /// The same, and it can arrive: certainly in progress.
     pub(super) was_moving: bool,
     /// The same after the plan.
     pub(super) moves: bool,
-    /// The plan tells it to move, by a change that travels.
+    /// The plan tells it to move, by a change that is rolled out.
     pub(super) starts: bool,
-    /// It has failed on the way to what it is assigned, and stays so.
+    /// The update to its assignment has failed, and stays failed.
     pub(super) failed: bool,
 }
 
@@ -116,7 +116,7 @@ pub(super) fn assigned(instance: &Instance) -> Vec<AssignedConfig> {
 pub(super) fn there<'v>(view: &View<'v>, cluster: &str) -> Option<&'v Instance> {
     let instance = view.instance(cluster).filter(|one| !one.meta.deleting)?;
     let found = view.cluster(cluster).filter(|found| !found.meta.deleting)?;
-    // What a human gave, or another field manager applies, stays, although the cluster opts out.
+    // What a user gave, or another field manager applies, stays, although the cluster opts out.
     let is_ours = !instance.installed_by.is_empty() && instance.claims.adopter.is_empty();
     let goes = found.opts_out_of(&view.addon.name) && is_ours;
     (!goes).then_some(instance)
@@ -147,7 +147,7 @@ pub(super) fn standing(
     let failed = !is_confirmed && has_failed(view, instance, terms.now);
     let late = is_late(instance, terms);
     let is_sent = !is_confirmed && !failed && late == Some(false);
-    // Content that is neither on the hub nor in a work cannot be on its way, but a cluster that was told to take it has its slot.
+    // Content that is neither on the hub nor in a work cannot be in progress, but a cluster that was told to take it has its slot.
     let was_moving = is_sent && is_known && can_arrive(view, instance);
     let was_sent = is_sent || (is_confirmed && starts_up(view, instance, terms.now));
     let failed = failed || (!is_confirmed && late == Some(true));
@@ -198,7 +198,7 @@ fn passes(
         && before.iter().zip(after).all(|(one, other)| is_own(one, other))
 }
 
-/// Whether an instance takes longer than it may; nothing where it is not noted since when it is on its way.
+/// Whether an instance takes longer than it may; nothing where it is not noted since when it is in progress.
 fn is_late(instance: &Instance, terms: Terms) -> Option<bool> {
     let ProgressDeadline::After(length) = terms.deadline else {
         return Some(false);
@@ -280,7 +280,7 @@ fn starts_up(view: &View<'_>, instance: &Instance, now: Timestamp) -> bool {
     })
 }
 
-/// Whether what an instance is assigned is still on the hub, or is in a work: else nothing is on its way.
+/// Whether what an instance is assigned is still on the hub, or is in a work: else nothing is in progress.
 fn can_arrive(view: &View<'_>, instance: &Instance) -> bool {
     let is_there = |one: &Reference| {
         Kind::of_config(&one.config.of.group, &one.config.of.resource).is_none()

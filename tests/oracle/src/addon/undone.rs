@@ -21,7 +21,7 @@ pub(super) fn broken(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>) 
         };
         let (first, _) = written.iter().find(is_given)?;
         Some(format!(
-            "placement {}/{}: {first} is given what was undone, and nobody wants it tried again",
+            "placement {}/{}: {first} is given what was undone, and no retry was requested",
             by.namespace, by.name
         ))
     });

@@ -39,7 +39,7 @@ pub fn check(view: &View<'_>, plan: &Plan, now: Timestamp) -> Vec<String> {
             broken.push(format!("{verb} {object}: {fault}"));
         }
         if !view.addon.managed
-            && !grants::serves_everybody(action)
+            && !grants::serves_all_users(action)
             && object.kind != Kind::Cluster
             && (object.kind != Kind::Rollout || verb != "delete")
             && (object.kind != Kind::AddOn || verb != "status")
@@ -146,12 +146,12 @@ fn labelled(view: &View<'_>, patch: &Value) -> Option<&'static str> {
     (!only).then_some("of a cluster only the label of the add-on is ours")
 }
 
-/// The agent of a work is gone with its cluster.
+/// The agent of a work was deleted with its cluster.
 fn is_forsaken(view: &View<'_>, work: &ObjectKey) -> bool {
     view.cluster(&work.namespace).is_none()
 }
 
-/// An annotation that another field manager owns is never written, and never taken away.
+/// An annotation that another field manager owns is never written, and never removed.
 fn annotated(view: &View<'_>, object: &ObjectKey, patch: &Value) -> Option<&'static str> {
     let claims = &view.instance(&object.namespace)?.claims;
     let written = patch.pointer("/metadata/annotations")?.as_object()?;
@@ -295,7 +295,7 @@ fn created_work(view: &View<'_>, plan: &Plan, object: &ObjectKey, body: &Value) 
 
 fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static str> {
     if object.kind == Kind::Work {
-        let ours = is_hook_work(&view.addon.name, &object.name) || hosted_for_nobody(view, object);
+        let ours = is_hook_work(&view.addon.name, &object.name) || hosted_for_no_cluster(view, object);
         return foreign(view, object).filter(|_| !ours);
     }
     if object.kind.is_for_registration() {
@@ -333,7 +333,7 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     ) {
         Some("this install strategy deletes no instances")
     } else if instance.installed_by.is_empty() {
-        Some("a human made it")
+        Some("a user created it")
     } else if !instance.claims.adopter.is_empty() {
         Some("another field manager applies it")
     } else if declined {
@@ -345,8 +345,8 @@ fn deleted(view: &View<'_>, object: &ObjectKey, uid: &str) -> Option<&'static st
     }
 }
 
-/// A work on a hosting cluster for a cluster that is gone.
-fn hosted_for_nobody(view: &View<'_>, work: &ObjectKey) -> bool {
+/// A work on a hosting cluster for a deleted cluster.
+fn hosted_for_no_cluster(view: &View<'_>, work: &ObjectKey) -> bool {
     let is_it =
         |found: &store::Work| found.hosted && found.namespace == work.namespace && found.name == work.name;
     let mut all = view.all_works();
@@ -390,7 +390,7 @@ mod tests {
         let fields = json!({"f:spec": {"f:desiredVersion": {}}, "f:metadata": {"f:annotations": {(format!("f:{VALUES}")): {}}}});
         let annotations = json!({(terms::INSTALLED_BY): "default/all", (terms::GIVEN_VERSION): "v1", (VALUES): "1",
             (terms::DESELECTED_AT): "2030-01-01T00:00:00Z"});
-        let entry = json!({"manager": "somebody", "operation": operation, "fieldsV1": fields});
+        let entry = json!({"manager": "other", "operation": operation, "fieldsV1": fields});
         let instance = json!({"metadata": {"name": "hello", "namespace": "c1", "uid": "i", "resourceVersion": "3",
             "annotations": annotations, "managedFields": [entry]}, "spec": {"desiredVersion": "v1"}});
         for (kind, object) in [

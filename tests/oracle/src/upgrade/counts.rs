@@ -100,7 +100,7 @@ fn conditions(facts: &Facts<'_>, all: UpgradeSummary, faults: &mut Vec<String>) 
         faults.push(format!("ready is {} in {}", holds("Ready"), facts.after.phase));
     }
     if !holds("Ready") && !holds("Stalled") && !holds("Reconciling") {
-        faults.push("neither ready, nor stalled, nor on its way".to_owned());
+        faults.push("neither ready, nor stalled, nor in progress".to_owned());
     }
     if holds("InProgress") != (all.partial_upgrade > 0) {
         faults.push(format!(

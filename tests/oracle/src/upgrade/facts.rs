@@ -1,6 +1,6 @@
-//! What the checker looks at: the works that there are, those that a plan adds, and what was told before and is told now.
+//! The facts that the checker reads: the existing works, those that a plan adds, and the status before and after the plan.
 //!
-//! Decides whose a work is and what an agent says of it, a second time and on purpose.
+//! It determines the owner of a work and the report of its agent independently of the planner.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub(super) struct Facts<'a> {
 }
 
 impl<'a> Facts<'a> {
-    /// Returns nothing for a spec without a meaning.
+    /// Returns nothing for an invalid spec.
     pub(super) fn of(view: &'a View<'a>, plan: &'a Plan, now: Timestamp) -> Option<Self> {
         let spec = UpgradeSpec::parse(view.upgrade.spec, &Path::root()).ok()?;
         let window = spec.strategy.window.as_ref().map(|window| window.at(now));
@@ -59,12 +59,12 @@ impl<'a> Facts<'a> {
         each.collect()
     }
 
-    /// What is told of a cluster.
+    /// The status of a cluster.
     pub(super) fn told(&self, cluster: &str) -> Option<&'a UpgradeClusterStatus> {
         entry(self.after, cluster)
     }
 
-    /// The clusters that are told to be in a state.
+    /// The clusters that the status reports in a state.
     pub(super) fn in_state(&self, state: &str) -> BTreeSet<&'a str> {
         let each = self.after.clusters.iter().filter(|told| told.state == state);
         let mut all: BTreeSet<&str> = each.map(|told| told.name.as_str()).collect();
@@ -115,7 +115,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What is told of a cluster in a status.
+/// The status of a cluster.
 pub(super) fn entry<'a>(
     status: &'a ManagedClustersUpgradeStatus,
     cluster: &str,

@@ -1,4 +1,4 @@
-//! What goes before what: actions, clusters that go first, the clusters that may upgrade at once, operators, and whose works are
+//! The order of an upgrade: actions, canary clusters, the clusters that may upgrade at once, operators, and whose works are
 //! touched.
 //!
 //! Decides by the ordering rules of the proposal, each by itself.
@@ -13,7 +13,7 @@ use plan::upgrade::Write;
 use store::upgrade::Work;
 use store::upgrade::marks;
 
-/// A spec without a meaning has nothing written.
+/// Nothing is written for an invalid spec.
 pub(super) fn without_a_meaning(plan: &Plan) -> Vec<String> {
     let each = plan
         .writes
@@ -51,7 +51,7 @@ fn ownership(facts: &Facts<'_>, faults: &mut Vec<String>) {
                 }
                 if upgrade.deleting || !upgrade.held {
                     faults.push(format!(
-                        "R85: {cluster}/{name} is created and nobody would delete it"
+                        "R85: {cluster}/{name} is created and would never be deleted"
                     ));
                 }
             }
@@ -117,7 +117,7 @@ fn is_foreign(facts: &Facts<'_>, work: &Work) -> bool {
     work.owner != facts.view.upgrade.uid && is_flight && !work.deleting
 }
 
-/// R77: the clusters that go first succeed before any other starts, and when one of them fails no other does.
+/// R77: the canary clusters succeed before any other cluster starts, and if one of them fails no other starts.
 fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let Some(selector) = &facts.spec.strategy.canary else {
         return;
@@ -157,11 +157,11 @@ fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
         }
         if has_failed {
             faults.push(format!(
-                "R77: {cluster}/{name} is created although one that went first has failed"
+                "R77: {cluster}/{name} is created although a canary cluster has failed"
             ));
         } else if !are_done && selector.sets().is_empty() {
             faults.push(format!(
-                "R77: {cluster}/{name} is created before those that go first are done"
+                "R77: {cluster}/{name} is created before the canary clusters are complete"
             ));
         }
     }

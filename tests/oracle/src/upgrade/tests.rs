@@ -75,7 +75,7 @@ fn what_comes_too_early_is_found() {
         (early(), "dev1", Stage::Operators, "R80"),
         (early(), "dev1", Stage::Post, "R80"),
         (late(), "dev4", Stage::Platform, "R79"),
-        (late(), "nobody", Stage::Pre, "R78"),
+        (late(), "no-cluster", Stage::Pre, "R78"),
     ];
     for (hub, cluster, stage, rule) in rows {
         let found = broken(&hub, |_, made| made.writes.push(create(cluster, stage)));

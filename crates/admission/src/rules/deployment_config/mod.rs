@@ -1,6 +1,4 @@
-//! Rules about deployment configurations. Page: `tests/rules/deployment-config.md`.
-//!
-//! Decides nothing here; the parts do.
+//! Rules about AddOnDeploymentConfigs. Page: `tests/rules/deployment-config.md`.
 
 pub(super) mod nodes;
 pub(super) mod proxy;

@@ -1,6 +1,6 @@
-//! Rules about the nodes that a deployment configuration puts agents on.
+//! Rules about the node placement of an AddOnDeploymentConfig.
 //!
-//! Decides which selectors and tolerations no pod could have.
+//! Refuses node selectors and tolerations that the API server of a managed cluster would reject in a pod.
 
 use crate::body::Node;
 use crate::step_budget::StepBudget;
@@ -14,10 +14,12 @@ const OPERATORS: [&str; 4] = ["Equal", "Exists", "Gt", "Lt"];
 
 rules! { pub(in crate::rules) RULES of DeploymentConfig {
     refuses NODES, CreateAndUpdate, nodes =>
-        "A node selector and tolerations are those of a pod.\n\n\
-         Keys and values are those of labels. A toleration without a key has operator Exists, one with operator Exists has no \
-         value, its effect is NoSchedule, PreferNoSchedule or NoExecute, and only NoExecute has `tolerationSeconds`. A cluster \
-         refuses every other pod, so that the agent would vanish with its next change. Refused.";
+        "`nodePlacement` has a valid node selector and valid tolerations.\n\n\
+         The controllers copy `spec.nodePlacement` into the pods of the agent. The API server of the managed cluster rejects \
+         pods with invalid values, so the agent could not be installed or updated. Keys and values of `nodeSelector` must be \
+         label keys and values. A toleration without a `key` needs the operator `Exists`, which allows no `value`. An \
+         `effect` is `NoSchedule`, `PreferNoSchedule` or `NoExecute`; an empty one matches all effects. `tolerationSeconds` \
+         needs the effect `NoExecute`. Refused.";
 } }
 
 fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
@@ -26,28 +28,28 @@ fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     };
     if let Some(selector) = placement.key("nodeSelector") {
         for (key, node) in selector.entries(subject.effort) {
-            label(key, &node, findings);
+            check_label(key, &node, findings);
         }
     }
     for toleration in placement.list("tolerations").each(subject.effort) {
-        tolerates(toleration, subject.effort, findings);
+        check_toleration(toleration, subject.effort, findings);
     }
 }
 
-fn label(key: &str, node: &Node<'_>, findings: &mut Findings) {
+fn check_label(key: &str, node: &Node<'_>, findings: &mut Findings) {
     if !is_label_key(key) {
-        let fault = Fault::of_text(Class::Invalid, key, "must be the key of a label");
+        let fault = Fault::of_text(Class::Invalid, key, "must be a label key");
         findings.deny(fault.at(node.path.clone(), NODES));
     }
-    // What is no text is told by the schema.
+    // The schema reports a value that is not a string.
     let Some(value) = node.value.as_str() else { return };
     if !is_label_value(value) {
-        let fault = Fault::of_text(Class::Invalid, value, "must be the value of a label");
+        let fault = Fault::of_text(Class::Invalid, value, "must be a label value");
         findings.deny(fault.at(node.path.clone(), NODES));
     }
 }
 
-fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Findings) {
+fn check_toleration(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Findings) {
     let given = |field: &str| toleration.text(field).filter(|text| !text.is_empty());
     let (key, operator) = (given("key"), given("operator").unwrap_or("Equal"));
     let mut deny = |field: &'static str, fault: Fault| {
@@ -56,8 +58,8 @@ fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Find
     if !OPERATORS.contains(&operator) {
         deny("operator", one_of(operator, &OPERATORS, effort));
     } else if key.is_none() && operator != "Exists" {
-        let fault = Fault::bare(Class::Required, "must be \"Exists\" where there is no key");
-        deny("operator", fault.hint("name the key of a taint"));
+        let fault = Fault::bare(Class::Required, "must be \"Exists\" if there is no key");
+        deny("operator", fault.hint("set key to the key of a taint"));
     }
     if let Some(key) = key.filter(|key| !is_label_key(key)) {
         deny(
@@ -67,7 +69,7 @@ fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Find
     }
     if let Some(value) = given("value") {
         if operator == "Exists" {
-            let detail = "must be empty while the operator is \"Exists\"";
+            let detail = "must be empty if operator is \"Exists\"";
             deny("value", Fault::of_text(Class::Invalid, value, detail));
         } else if !is_label_value(value) {
             deny(
@@ -80,7 +82,7 @@ fn tolerates(toleration: &Node<'_>, effort: &StepBudget<'_>, findings: &mut Find
     if let Some(effect) = effect.filter(|effect| !EFFECTS.contains(effect)) {
         deny("effect", one_of(effect, &EFFECTS, effort));
     } else if toleration.key("tolerationSeconds").is_some() && effect != Some("NoExecute") {
-        let fault = Fault::bare(Class::Forbidden, "only a toleration of effect \"NoExecute\" ends");
+        let fault = Fault::bare(Class::Forbidden, "must not be set unless effect is \"NoExecute\"");
         deny("tolerationSeconds", fault);
     }
 }

@@ -1,6 +1,6 @@
-//! Rules about the proxy of a deployment configuration.
+//! Rules about the proxy of an AddOnDeploymentConfig.
 //!
-//! Decides which addresses and certificates an agent could not use. Never opens a connection.
+//! Refuses URLs and certificates that an agent could not use, without opening a connection.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -13,10 +13,11 @@ const SCHEMES: [&str; 3] = ["http", "https", "socks5"];
 
 rules! { pub(in crate::rules) RULES of DeploymentConfig {
     refuses PROXY, CreateAndUpdate, proxy =>
-        "A proxy is an address, and its authorities are certificates.\n\n\
-         `httpProxy` and `httpsProxy` are URLs of scheme http, https or socks5 with a host; `caBundle` is base64 of PEM \
-         certificates. An agent with anything else starts and reaches nothing. Refused. A bundle without a proxy, and entries \
-         of `noProxy` with a scheme or blanks, warn: they have no effect.";
+        "`proxyConfig` has valid proxy URLs and certificates.\n\n\
+         With an invalid proxy the agent starts, but cannot connect to the hub. `httpProxy` and `httpsProxy` are URLs with a \
+         host and the scheme `http`, `https` or `socks5`; `caBundle` is base64-encoded PEM certificates without a private \
+         key. Refused. A `caBundle` without a proxy, and entries of `noProxy` with a scheme or with spaces, have no effect, \
+         and warn.";
 } }
 
 fn proxy(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
@@ -59,7 +60,7 @@ fn wrong_address(text: &str) -> Option<Fault> {
         .chars()
         .any(|letter| letter.is_whitespace() || letter.is_control())
     {
-        return Some(fault("must not have blanks"));
+        return Some(fault("must not contain whitespace or control characters"));
     }
     let Some((scheme, rest)) = text.split_once("://") else {
         let near = format!("http://{text}");
@@ -70,7 +71,7 @@ fn wrong_address(text: &str) -> Option<Fault> {
         return Some(fault(detail).hint_if(hint));
     };
     if !SCHEMES.contains(&scheme.to_ascii_lowercase().as_str()) {
-        return Some(fault("must be of scheme http, https or socks5"));
+        return Some(fault("must have the scheme http, https or socks5"));
     }
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default();
@@ -92,18 +93,18 @@ fn wrong_bundle(bundle: &str) -> Option<&'static str> {
     let bare: String = bundle.chars().filter(|letter| !letter.is_whitespace()).collect();
     let Ok(bytes) = STANDARD.decode(bare) else {
         return Some(if bundle.contains("-----BEGIN") {
-            "must be base64: the PEM text itself stands here"
+            "must be base64-encoded: this is the PEM text itself"
         } else {
-            "must be base64 of PEM certificates"
+            "must be base64-encoded PEM certificates"
         });
     };
     let text = String::from_utf8_lossy(&bytes);
     if text.contains("PRIVATE KEY-----") {
-        return Some("must not hold a private key, which everybody could read here");
+        return Some("must not contain a private key: every user who can read this object could read it");
     }
     let has = |mark: &str| text.contains(mark);
     let is_pem = has("-----BEGIN CERTIFICATE-----") && has("-----END CERTIFICATE-----");
-    (!is_pem).then_some("must be base64 of PEM certificates")
+    (!is_pem).then_some("must be base64-encoded PEM certificates")
 }
 
 #[cfg(test)]
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_that_an_agent_can_use_are_told_from_others() {
+    fn a_proxy_url_has_a_known_scheme_a_host_and_a_valid_port() {
         let good = [
             "http://proxy:3128",
             "https://user:secret@proxy.example.com",
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_holds_certificates_and_no_key() {
+    fn a_bundle_contains_certificates_and_no_private_key() {
         let encoded = |text: &str| STANDARD.encode(text);
         let certificate = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n";
         assert_eq!(wrong_bundle(&encoded(certificate)), None);

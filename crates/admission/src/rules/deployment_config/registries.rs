@@ -1,6 +1,6 @@
-//! Rules about the image mirrors of a deployment configuration.
+//! Rules about the image mirrors of an AddOnDeploymentConfig.
 //!
-//! Decides which mirrors could never be the beginning of an image.
+//! Refuses sources and mirrors that cannot be the prefix of an image name.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,11 @@ const REGISTRY: &str = "deployment-config/registry";
 
 rules! { pub(in crate::rules) RULES of DeploymentConfig {
     refuses REGISTRY, CreateAndUpdate, registry =>
-        "A mirror is the beginning of an image, and so is what it replaces.\n\n\
-         `registry.example.com:5000/team`: no scheme, no blanks, no tag and no digest, because they would stand in the middle of \
-         an image that nothing could be pulled from. Refused. A source that stands twice warns, because the last \
-         entry counts, and so does a mirror that replaces a source with itself.";
+        "`source` and `mirror` of a registry are prefixes of image names.\n\n\
+         The controllers replace the prefix `source` of an image by `mirror`, for example `registry.example.com:5000/team`. A \
+         scheme, a space, a tag or a digest in a prefix would result in an image name that no cluster can pull. Refused. Two \
+         entries with the same `source` warn, because only the last one is used, and so does an entry with equal `source` and \
+         `mirror`, which has no effect.";
 } }
 
 fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
@@ -30,7 +31,7 @@ fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
         let source = entry.text("source").unwrap_or_default().trim_end_matches('/');
         let mirror = entry.text("mirror").unwrap_or_default().trim_end_matches('/');
         if !source.is_empty() && source == mirror {
-            let fault = Fault::of_text(Class::Invalid, mirror, "has no effect: it is the source itself");
+            let fault = Fault::of_text(Class::Invalid, mirror, "has no effect: it is equal to source");
             findings.warn(fault.at(entry.path.key("mirror"), REGISTRY));
         }
         match sources.get(source) {
@@ -38,7 +39,7 @@ fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
                 sources.insert(source, &entry.path);
             }
             Some(before) => {
-                let detail = format!("also at {before}, which has no effect now");
+                let detail = format!("is also at {before}, which therefore has no effect");
                 let fault = Fault::of_text(Class::Duplicate, source, detail);
                 findings.warn(fault.at(entry.path.key("source"), REGISTRY));
             }
@@ -53,7 +54,7 @@ fn wrong(text: &str) -> Option<Fault> {
         return Some(fault("must not have a scheme").hint(format!("did you mean {}?", quoted(near))));
     }
     if text.chars().any(char::is_whitespace) {
-        return Some(fault("must not have blanks"));
+        return Some(fault("must not contain whitespace"));
     }
     if text.contains('@') {
         return Some(fault("must not have a digest"));
@@ -71,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_begin_an_image_is_told_from_what_cannot() {
+    fn a_prefix_of_an_image_has_no_scheme_tag_or_digest() {
         for good in [
             "",
             "quay.example",

@@ -1,6 +1,6 @@
-//! Rules about the resources that a deployment configuration gives to containers.
+//! Rules about the container resources in an AddOnDeploymentConfig.
 //!
-//! Decides which amounts no pod could have, and which ids name no container.
+//! Refuses quantities that no pod can have, and invalid container ids.
 
 use std::collections::BTreeMap;
 
@@ -15,26 +15,28 @@ use model::parse_quantity;
 
 const QUANTITY: &str = "deployment-config/quantity";
 const CONTAINER_ID: &str = "deployment-config/container-id";
-/// Largest compiled expression in bytes: a pattern is one line, not a program.
+/// Maximum size of a compiled expression in bytes.
 const LARGEST: usize = 1 << 20;
 /// Most expressions stay below this size.
 const USUAL: usize = 1 << 14;
-/// Steps for the compilation of an expression of usual size, and of a larger one: it takes as long as many comparisons.
+/// Steps for the compilation of an expression of usual size, and of a larger one. A compilation takes as long as many comparisons.
 const COMPILATION: usize = 500;
 const LARGE_COMPILATION: usize = 40_000;
-/// What is decorated when it is deployed.
+/// The resources whose containers the controllers change, and `*`.
 const DECORATED: [&str; 4] = ["*", "daemonsets", "deployments", "statefulsets"];
 
 rules! { pub(in crate::rules) RULES of DeploymentConfig {
     refuses QUANTITY, CreateAndUpdate, quantity =>
-        "Limits and requests are amounts that a container can have.\n\n\
-         Such as `100m`, `0.5` and `128Mi`, not negative, and a request is not above its limit. A cluster refuses every \
-         other pod, so that the agent would vanish with its next change. Refused.";
+        "Limits and requests in `resourceRequirements` are valid quantities.\n\n\
+         The controllers copy the resources into the containers of the agent. The API server of the managed cluster rejects \
+         invalid ones, so the agent could not be installed or updated. A quantity is, for example, `100m`, `0.5` or `128Mi`. \
+         It must not be negative, and a request must not exceed its limit. Refused.";
     refuses CONTAINER_ID, CreateAndUpdate, container_id =>
-        "A container is named by resource, name and container.\n\n\
-         `deployments:agent:main`; each part is a regular expression, and `*` stands for anything. Anything else stops \
-         the add-on wherever the configuration is used. Refused. Only deployments, daemon sets and stateful sets get \
-         resources: any other kind warns.";
+        "A `containerID` has the form `resource:name:container`.\n\n\
+         For example `deployments:agent:main`. Each part is a regular expression, or `*`, which matches any text. With any \
+         other form the controllers cannot render the manifests of the add-on for any cluster that uses the configuration. \
+         Refused. Resources apply only to `deployments`, `daemonsets` and `statefulsets`; another resource has no effect, and \
+         warns.";
 } }
 
 fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
@@ -49,7 +51,7 @@ fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
                 continue;
             };
             if request > limit {
-                let detail = format!("must not be above its limit, which is {}", shown(limit_node));
+                let detail = format!("must not exceed its limit of {}", shown(limit_node));
                 let fault = Fault::of_text(Class::Invalid, &shown(node), detail);
                 findings.deny(fault.at(node.path.clone(), QUANTITY));
             }
@@ -74,7 +76,7 @@ fn amounts<'a>(
         return read;
     };
     for (name, node) in list.entries(effort) {
-        // What is neither a number nor a text is told by the schema.
+        // The schema reports a value that is neither a number nor a string.
         let text = match node.value {
             serde_json::Value::String(text) => text.clone(),
             serde_json::Value::Number(number) => number.to_string(),
@@ -103,8 +105,7 @@ fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings
         let path = entry.path.key("containerID");
         let parts: Vec<&str> = id.split(':').collect();
         let [resource, _, _] = parts.as_slice() else {
-            let detail =
-                "must be resource, name and container, such as \"deployments:agent:main\" or \"*:*:*\"";
+            let detail = "must be resource:name:container, such as \"deployments:agent:main\" or \"*:*:*\"";
             findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
             continue;
         };
@@ -115,13 +116,13 @@ fn container_id(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings
             let detail = format!("each part must be \"*\" or a regular expression: {why}");
             findings.deny(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
         } else if resource.bytes().all(|byte| byte.is_ascii_lowercase()) && !DECORATED.contains(resource) {
-            let detail = format!("{} get no resources when they are deployed", quoted(resource));
+            let detail = format!("has no effect: resources are not set on {}", quoted(resource));
             findings.warn(Fault::of_text(Class::Invalid, id, detail).at(path, CONTAINER_ID));
         }
     }
 }
 
-/// Tells whether a part is a name, and so fits an expression without being one.
+/// Returns whether a part is `*` or a plain name, which is a valid expression and needs no compilation.
 fn is_plain(part: &str) -> bool {
     part == "*"
         || part
@@ -148,7 +149,7 @@ fn compiled(part: &str, largest: usize) -> Result<Regex, regex::Error> {
         .build()
 }
 
-/// The error draws the expression over several lines; a message has one.
+/// Returns the last line of an error, because the message of a finding has one line.
 fn last_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let line = text.lines().next_back().unwrap_or_default();

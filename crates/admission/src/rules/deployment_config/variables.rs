@@ -1,12 +1,12 @@
-//! Rules about the variables of a deployment configuration.
+//! Rules about the variables of an AddOnDeploymentConfig.
 //!
-//! Decides which names cannot be used, and which have no effect.
+//! Refuses names that manifests cannot use, and warns about names that have no effect.
 
 use crate::subject::{DeploymentConfig, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings};
 
 const NAME: &str = "deployment-config/variable-name";
-/// What other add-on managers keep beside the variables; a variable of such a name stops them.
+/// Names that OCM's add-on manager uses internally. It cannot render an add-on that has a variable with such a name.
 const PRIVATE: [&str; 5] = [
     "__INSTALL_NAMESPACE",
     "__NODE_PLACEMENT",
@@ -17,15 +17,17 @@ const PRIVATE: [&str; 5] = [
 
 rules! { pub(in crate::rules) RULES of DeploymentConfig {
     refuses NAME, CreateAndUpdate, name =>
-        "A variable has a name that manifests can use.\n\n\
-         A letter or `_`, then letters, digits and `_`. `__REGISTRIES` and four more names of that form are kept for other \
-         settings by other add-on managers, and stop them. Refused. `CLUSTER_NAME` always has its own value, and so has \
-         `INSTALL_NAMESPACE` while `agentInstallNamespace` is set: giving them warns.";
+        "A variable name is valid in manifests.\n\n\
+         In manifests, a variable name starts with a letter or `_`, followed by letters, digits and `_`; no template can use \
+         any other name. OCM's add-on manager uses `__INSTALL_NAMESPACE`, `__NODE_PLACEMENT`, `__PROXY`, `__REGISTRIES` and \
+         `__RESOURCE_REQUIREMENTS` internally, and cannot render the add-on if a variable has one of these names. Refused. \
+         The controllers always set `CLUSTER_NAME`, and also `INSTALL_NAMESPACE` if `agentInstallNamespace` is set; a \
+         variable with such a name has no effect, and warns. Rename the variable.";
 } }
 
 fn name(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
     let body = &subject.body;
-    let moved = body
+    let has_namespace = body
         .spec
         .as_ref()
         .and_then(|spec| spec.text("agentInstallNamespace"))
@@ -36,14 +38,14 @@ fn name(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
         };
         let path = variable.path.key("name");
         if !is_name(name) {
-            let detail = "must be a letter or \"_\", then letters, digits and \"_\"";
+            let detail = "must start with a letter or \"_\", followed by letters, digits and \"_\"";
             let fault = Fault::of_text(Class::Invalid, name, detail);
             findings.deny(fault.hint_if(near(name)).at(path, NAME));
         } else if PRIVATE.contains(&name) {
-            let detail = "is kept for a setting of this configuration";
+            let detail = "is reserved: OCM's add-on manager uses this name internally";
             findings.deny(Fault::of_text(Class::Forbidden, name, detail).at(path, NAME));
-        } else if name == "CLUSTER_NAME" || (moved && name == "INSTALL_NAMESPACE") {
-            let detail = "has no effect: this variable has a value of its own";
+        } else if name == "CLUSTER_NAME" || (has_namespace && name == "INSTALL_NAMESPACE") {
+            let detail = "has no effect: the controllers set this variable";
             findings.warn(Fault::of_text(Class::Forbidden, name, detail).at(path, NAME));
         }
     }
@@ -56,7 +58,7 @@ fn is_name(text: &str) -> bool {
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Points and dashes are what other systems allow in names.
+/// Returns the name with `.` and `-`, which other systems allow, replaced by `_`.
 fn near(name: &str) -> Option<String> {
     let bare = name.trim().trim_start_matches("{{").trim_end_matches("}}").trim();
     let near = bare.replace(['-', '.', ' '], "_");

@@ -1,7 +1,6 @@
 //! Rules about manifests of Kubernetes' own kinds (page: `tests/rules/manifest.md`).
 //!
-//! Decides what is refused and what warns. What is wrong with a manifest the room `manifest` says, by Kubernetes' schemas; a kind
-//! that it does not know is not judged.
+//! The module `kubernetes::manifest` checks manifests with Kubernetes' schemas. A kind without a schema is not checked.
 
 use std::collections::BTreeMap;
 
@@ -11,35 +10,41 @@ use crate::subject::{Subject, Template, rules};
 use kubernetes::field::Findings;
 use kubernetes::manifest::{Aspect, changed, check};
 
-/// The id of changes that every cluster refuses; the room `manifest` finds them.
+/// The id of the changes that every cluster rejects; `kubernetes::manifest` finds them.
 const IMMUTABLE: &str = "manifest/immutable";
 
 rules! { pub(in crate::rules) RULES of Template {
     refuses "manifest/type", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Type, findings) =>
-        "Values of a manifest have the type that their field has.\n\n\
-         By the schemas of Kubernetes 1.36, for its own kinds: workloads, services, configuration, roles, policies, definitions. A \
-         cluster refuses `replicas: \"two\"` or a label `on: true`, and the other manifests of the work wait. A variable always \
-         becomes a text. Refused, with the type and the cure.";
+        "Each field of a manifest has a value of the right type.\n\n\
+         Checked with the schemas of Kubernetes 1.36, for the kinds of Kubernetes (workloads, services, configuration, \
+         roles, policies and CRDs). A cluster rejects `replicas: \"two\"` or a label `on: true`, and the ManifestWork \
+         is then not applied completely. A variable always becomes a string. Refused, with the expected type and the \
+         fix.";
     warns "manifest/unknown-field", CreateAndUpdate, |subject, findings| shape(subject, Aspect::UnknownField, findings) =>
-        "Fields of a manifest exist.\n\n\
-         By the schemas of Kubernetes 1.36. A cluster drops a field that it does not know, or refuses the object, by how it is \
-         applied: `replica: 3` makes one replica. Warns, because a newer cluster may know more.";
+        "The fields of a manifest exist.\n\n\
+         Checked with the schemas of Kubernetes 1.36. Depending on how the object is applied, a cluster drops an \
+         unknown field or rejects the object: with `replica: 3` a Deployment has one replica. Warns, because a newer \
+         cluster may have the field.";
     warns "manifest/required", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Required, findings) =>
-        "What a manifest has to say is said.\n\n\
-         The fields that Kubernetes' schemas ask for: the name of a container, the port of a service, the key of a reference. Warns, \
-         because a webhook of the cluster may fill it in.";
+        "The required fields of a manifest are set.\n\n\
+         Checked with the schemas of Kubernetes 1.36: for example the name of a container, the port of a service, or \
+         the key of a reference. A cluster rejects the object without them. Warns, because a webhook of the cluster may \
+         set the field.";
     refuses "manifest/selector", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Selector, findings) =>
-        "A workload selects the pods that it makes.\n\n\
-         `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet fits the labels of `spec.template`, and is not empty. \
-         Every cluster refuses anything else. Labels with a variable are not judged. Refused.";
+        "The selector of a workload matches its pod template.\n\n\
+         `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet is not empty and matches the labels of \
+         `spec.template`. Every cluster rejects anything else. Labels with a variable are not checked. Refused.";
     refuses "manifest/pod", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Pod, findings) =>
-        "The parts of a pod fit together.\n\n\
-         Containers have different names, what they mount is a volume of the pod, and `restartPolicy` is one that the workload \
-         takes. Every cluster refuses anything else. Refused, with the nearest name.";
+        "The parts of a pod are consistent.\n\n\
+         The containers have different names, each `volumeMounts` entry names a volume of the pod, and the workload \
+         supports the `restartPolicy`. Every cluster rejects anything else. Refused, and the message suggests the \
+         closest name.";
     warns IMMUTABLE, Update, immutable =>
-        "What no cluster lets anybody change stays as it was.\n\n\
-         The selector of a workload, the template of a Job, the role of a binding, the claims of a StatefulSet, and the like. The \
-         clusters that have the object refuse the new one indefinitely. Warns, because clusters that do not have it yet take it.";
+        "Immutable fields of a manifest do not change.\n\n\
+         Examples are the selector of a workload, the template of a Job, the role of a binding, and the volume claims \
+         of a StatefulSet. Clusters that have the object reject the update, and the add-on keeps failing there until \
+         the object is deleted. Warns, because clusters that do not have the object yet accept it. Restore the old \
+         value, or use another name for the object.";
 } }
 
 fn shape(subject: &Subject<'_, Template>, aspect: Aspect, findings: &mut Findings) {
@@ -55,7 +60,7 @@ fn shape(subject: &Subject<'_, Template>, aspect: Aspect, findings: &mut Finding
     }
 }
 
-/// What a manifest is, whatever it says.
+/// API version, kind, namespace and name of a manifest.
 type Identity<'a> = [&'a str; 4];
 
 fn identity<'a>(manifest: &Node<'a>) -> Option<Identity<'a>> {

@@ -1,6 +1,4 @@
-//! Rules about the manifests of a template as objects.
-//!
-//! Decides which manifests no agent could apply. Never judges what they mean.
+//! Rules about manifests of a template that no agent can apply, whatever their content is.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,24 +10,25 @@ use kubernetes::field::{Class, Fault, Findings, Path};
 const IDENTITY: &str = "template/manifest-identity";
 const DUPLICATE: &str = "template/duplicate-object";
 const SIZE: &str = "template/size";
-/// The largest manifest in bytes: hubs refuse works of more than 500 KiB, and a work holds more than manifests.
+/// The largest manifest in bytes. Hubs reject ManifestWorks of more than 500 KiB, and a ManifestWork contains more than manifests.
 const LARGEST: usize = 409_600;
 /// Bytes that are counted for one step.
 const BYTES_OF_A_STEP: usize = 64;
 
 rules! { pub(in crate::rules) RULES of Template {
     refuses IDENTITY, CreateAndUpdate, identity =>
-        "Every manifest says what it is.\n\n\
-         `apiVersion`, `kind` and `metadata.name`. The agent on the cluster cannot apply anything else, and one such \
-         manifest holds up all others of the add-on. Refused, at every field that is missing.";
+        "Every manifest has `apiVersion`, `kind` and `metadata.name`.\n\n\
+         The agent on the cluster cannot apply an object without them, and all other manifests of the add-on wait for \
+         it. Refused, with one message for each missing field.";
     refuses DUPLICATE, CreateAndUpdate, duplicate =>
-        "An object stands once in a template.\n\n\
-         Two manifests of the same kind, namespace and name would be applied over each other indefinitely. Refused, with \
-         the place of the first.";
+        "An object is listed once in a template.\n\n\
+         Two manifests with the same group, kind, namespace and name would overwrite each other on the cluster \
+         indefinitely. Refused, with the position of the first one. Remove one of the two.";
     refuses SIZE, CreateAndUpdate, size =>
-        "Every manifest fits into a work.\n\n\
-         A hub refuses a ManifestWork of more than 500 KiB. The manifests of a template are shared out over several \
-         works, but one manifest is never divided: beyond 400 KiB it fits in none. Refused, with its size.";
+        "Every manifest fits into a ManifestWork.\n\n\
+         A hub rejects a ManifestWork of more than 500 KiB. The controllers distribute the manifests of a template over \
+         several ManifestWorks, but never divide a manifest. Refused above 400 KiB, with the size. Split the object, \
+         for example a large ConfigMap, into several objects.";
 } }
 
 fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -43,7 +42,7 @@ fn identity(subject: &Subject<'_, Template>, findings: &mut Findings) {
             if text.is_none_or(str::is_empty) {
                 let fault = Fault::bare(
                     Class::Required,
-                    "every manifest has apiVersion, kind and metadata.name",
+                    "every manifest must have apiVersion, kind and metadata.name",
                 );
                 findings.deny(fault.at(path, IDENTITY));
             }
@@ -63,7 +62,7 @@ fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
         else {
             continue;
         };
-        // Another version of a group is the same object.
+        // Versions of one API group are the same object.
         let group = version.split_once('/').map_or("", |(group, _)| group);
         let metadata = manifest.key("metadata");
         let namespace = metadata.and_then(|metadata| metadata.text("namespace"));
@@ -74,7 +73,7 @@ fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
             }
             Some(before) => {
                 let shown = format!("{kind} {name}");
-                let fault = Fault::of_text(Class::Duplicate, &shown, format!("stands at {before} already"));
+                let fault = Fault::of_text(Class::Duplicate, &shown, format!("is already at {before}"));
                 findings.deny(fault.at(manifest.path.clone(), DUPLICATE));
             }
         }
@@ -92,7 +91,7 @@ fn size(subject: &Subject<'_, Template>, findings: &mut Findings) {
             continue;
         }
         let detail = format!(
-            "has {} KiB, and no work has room for more than {} KiB",
+            "has {} KiB, must have at most {} KiB to fit into a ManifestWork",
             count.0.div_ceil(1024),
             LARGEST / 1024
         );
@@ -100,7 +99,7 @@ fn size(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
 }
 
-/// Counts bytes and keeps none.
+/// Counts the bytes that are written, and discards them.
 struct Count(usize);
 
 impl io::Write for Count {

@@ -1,7 +1,5 @@
-//! Rules about templates: the manifests of an agent (pages: `tests/rules/template.md`, `manifest.md`), its certificates, its version, and whose it is
-//! (page: `tests/rules/registration.md`).
-//!
-//! Decides nothing here; the parts do.
+//! Rules about templates: the manifests of an agent (pages: `tests/rules/template.md`, `manifest.md`), its certificates, its version,
+//! and the add-on that it belongs to (page: `tests/rules/registration.md`).
 
 pub(super) mod kubernetes;
 pub(super) mod manifests;

@@ -1,7 +1,7 @@
-//! The rule about whose template is referred to.
+//! The rule about references to templates of another add-on.
 //!
-//! Decides by the template that is known; one that is not known yet is told as not found elsewhere. The planner runs no
-//! template of another add-on, whatever is stored.
+//! Another rule reports a template that does not exist. The planner does not deploy a template of another add-on, even if such a
+//! reference is stored.
 
 use crate::body::ReferenceAt;
 use crate::rules::config::{every_reference, readable};
@@ -16,13 +16,12 @@ const OTHER_ADDON: &str = "template/other-addon";
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses OTHER_ADDON, CreateAndUpdate, addon_refers =>
         "An AddOnTemplate is used only by the add-on in its `spec.addonName`.\n\n\
-         `spec.addonName` specifies the add-on whose agents get the manifests, hub permissions and certificates of the \
-         template. A reference from another add-on would give them to the wrong agents. It is refused in a \
-         ClusterManagementAddOn and in a ManagedClusterAddOn, and the controllers deploy and grant nothing from such a \
-         template. A reference to a template that does not exist yet only warns (`config/not-found`). An edit of \
-         `spec.addonName` of a template that an add-on uses is refused as well, because that add-on could not be updated on \
-         its clusters any more: create a template with another name. A new template whose name another add-on already refers \
-         to warns, because a reference does not reserve a name.";
+         `spec.addonName` is the add-on whose agents get the manifests, hub permissions and certificates of the \
+         template. A reference from another add-on in a ClusterManagementAddOn or a ManagedClusterAddOn is refused, and \
+         the controllers deploy and grant nothing from such a template. A change of `spec.addonName` is refused while \
+         an add-on uses the template, because that add-on could no longer be updated on its clusters: create a template \
+         with another name. A reference to a template that does not exist yet only warns (`config/not-found`), and so \
+         does a new template whose name another add-on already refers to.";
 } }
 
 // What they mean is documented where add-ons have them.
@@ -40,7 +39,7 @@ fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let Some(config) = reference_to(Kind::Template, "", subject.name) else {
         return;
     };
-    // Who else refers to it has been told; only who has it loses it.
+    // Other add-ons that refer to it have been reported before. Only the add-on that owned it loses it.
     if before == Some(owner) {
         return;
     }
@@ -54,8 +53,8 @@ fn is_taken_away(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let Some(usage) = usage(subject, addon, says, &config) else {
             continue;
         };
-        let detail = format!("{usage}, and may not run what is made for another");
-        let hint = format!("make a template of another name for {}", quoted(owner));
+        let detail = format!("{usage}, and cannot use a template of another add-on");
+        let hint = format!("create a template with another name for {}", quoted(owner));
         let fault = Fault::of_text(Class::Forbidden, owner, detail).hint(hint);
         let violation = fault.at(Path::root().key("spec").key("addonName"), OTHER_ADDON);
         if is_taken {
@@ -89,7 +88,7 @@ fn deny_foreign<'l, 'a: 'l, K: subject::Kind>(
         if *template.addon == *subject.name {
             continue;
         }
-        let detail = format!("this template is made for add-on {}", quoted(&template.addon));
+        let detail = format!("this template is for add-on {}", quoted(&template.addon));
         let hint = format!(
             "refer to a template whose spec.addonName is {}",
             quoted(subject.name)

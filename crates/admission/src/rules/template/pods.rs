@@ -1,7 +1,6 @@
-//! Rules about what the manifests of a template run, and where.
+//! Rules about the images and the namespaces in the manifests of a template.
 //!
-//! Decides which images no container runtime can read, and which namespaces cannot exist. A text with a variable is complete only on
-//! a cluster, and is not judged.
+//! An image with a variable is complete only on a cluster, and is not checked.
 
 use crate::body::Node;
 use crate::subject::{Subject, Template, rules};
@@ -10,21 +9,21 @@ use model::{ImageReference, InstallNamespace};
 
 const IMAGE: &str = "template/image";
 const NAMESPACE: &str = "template/namespace";
-/// The lists of containers in the spec of a pod.
+/// The lists of containers in a pod spec.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 rules! { pub(in crate::rules) RULES of Template {
     refuses IMAGE, CreateAndUpdate, images =>
-        "Every container has an image that can be pulled.\n\n\
-         Registry, repository in lower case, tag and digest, such as `registry.example.com:5000/team/agent:v1`; no scheme \
-         and no blanks. Holds for the containers of Kubernetes' own workloads. Whatever else stands there starts on no \
-         cluster. Refused; an image with a variable is not judged.";
+        "The image of every container is a valid image reference.\n\n\
+         An image has a registry, a repository in lower case, a tag and a digest, such as \
+         `registry.example.com:5000/team/agent:v1`, without a scheme or spaces. No cluster can start a container with \
+         any other value. Applies to the workloads of Kubernetes. Refused. An image with a variable is not checked.";
     refuses NAMESPACE, CreateAndUpdate, namespaces =>
-        "The namespace of a manifest can exist.\n\n\
-         At most 63 lower case letters, digits and \"-\", with a letter or digit at both ends. The agent cannot apply anything \
-         into another one, and an API server refuses a template that names another one, even if a variable in it would make it \
-         valid: it checks the namespace before any variable has its value. Refused, with the nearest valid name; in place of a \
-         variable, name a namespace, and let `agentInstallNamespace` of an AddOnDeploymentConfig replace it.";
+        "The namespace of a manifest is a valid namespace name.\n\n\
+         A namespace name has at most 63 lower case letters, digits and \"-\", and starts and ends with a letter or a \
+         digit. A cluster cannot have any other namespace. A variable is not valid either, because the API server \
+         checks the namespace before variables are replaced. Refused, and the message suggests a valid name. In place \
+         of a variable, write a namespace, and set `agentInstallNamespace` of an AddOnDeploymentConfig to replace it.";
 } }
 
 fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -37,7 +36,7 @@ fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {
                 Some(image) if image.contains("{{") => {}
                 Some("") | None => {
                     if container.value.is_object() {
-                        let fault = Fault::bare(Class::Required, "every container has an image");
+                        let fault = Fault::bare(Class::Required, "every container must have an image");
                         findings.deny(fault.at(path, IMAGE));
                     }
                 }
@@ -51,7 +50,7 @@ fn images(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
 }
 
-/// Returns the spec of the pods that a workload of Kubernetes starts.
+/// Returns the pod spec of a workload of Kubernetes.
 fn pod_spec<'a>(manifest: &Node<'a>) -> Option<Node<'a>> {
     let steps: &[&'static str] = match (manifest.text("apiVersion")?, manifest.text("kind")?) {
         ("v1", "Pod") => &["spec"],
@@ -71,15 +70,14 @@ fn namespaces(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let Some(metadata) = manifest.key("metadata") else {
             continue;
         };
-        // An empty one is none.
+        // An empty namespace is the same as no namespace.
         let namespace = metadata.text("namespace").filter(|text| !text.is_empty());
         let Some(namespace) = namespace else {
             continue;
         };
         let fault = if namespace.contains("{{") {
-            let detail =
-                "a namespace cannot hold a variable: the API server checks it before variables are replaced";
-            let hint = "name a namespace, and set agentInstallNamespace of an AddOnDeploymentConfig";
+            let detail = "must not contain a variable: the API server checks the namespace before variables are replaced";
+            let hint = "write a namespace, and set agentInstallNamespace of an AddOnDeploymentConfig";
             Some(Fault::of_text(Class::Invalid, namespace, detail).hint(hint))
         } else {
             InstallNamespace::parse(namespace).err()

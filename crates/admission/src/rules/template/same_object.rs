@@ -1,8 +1,8 @@
 //! The rule about objects that two add-ons deploy. Page: `tests/rules/same-object.md`.
 //!
-//! Decides by the templates that add-ons refer to or offer as a version, and by the namespace that their defaults move
-//! objects to. Objects whose names hold variables other than the cluster's name are not compared: they are not known yet. Two
-//! that say the same are no conflict.
+//! Compares the templates that add-ons refer to or have as a version, with the install namespace of their defaults. Objects whose
+//! name contains a variable other than `CLUSTER_NAME` are not compared, because their names are not known. Two objects with the
+//! same content are no conflict.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,11 +20,13 @@ const CLUSTER: &str = "{{CLUSTER_NAME}}";
 
 rules! { pub(in crate::rules) RULES of Template {
     warns SAME_OBJECT, CreateAndUpdate, same_object =>
-        "An object on a cluster belongs to one add-on.\n\n\
-         Where the templates of two add-ons deploy the same object (group, kind, namespace and name) with different content, each \
-         writes over the other, and both look well. Warns at the manifest, and on the ClusterManagementAddOn when that comes \
-         later, with the other add-on and the object; not if the placements of the two select no cluster in common. \
-         Templates count that an add-on refers to, or that stand for one of its versions.";
+        "An object on a cluster is deployed by one add-on.\n\n\
+         If the templates of two add-ons deploy the same object (group, kind, namespace and name) with different \
+         content, they overwrite each other's changes, and both report that they are available. Warns at the manifest, \
+         or at the ClusterManagementAddOn when it is created later, with the other add-on and the object. Only \
+         templates count that an add-on refers to or that provide one of its versions. Does not warn if the placements \
+         of the two add-ons have no cluster in common. Remove the object from one of the templates, or use another name \
+         for it.";
 } }
 
 // What they mean is documented where templates have them.
@@ -35,7 +37,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
 /// Group, kind, namespace and name.
 type Identity = (String, String, String, String);
 
-/// What one template deploys.
+/// The objects of a template.
 type Deployed<'v> = BTreeMap<Identity, &'v Value>;
 
 fn same_object(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -87,7 +89,7 @@ fn clash((_, kind, namespace, name): &Identity, other: &str) -> Fault {
         format!("{namespace}/{name}")
     };
     let detail = format!(
-        "add-on {} deploys this {kind} as well, and each writes over the other",
+        "add-on {} also deploys this {kind}, and the two overwrite each other's changes",
         quoted(other)
     );
     Fault::of_text(Class::Duplicate, &place, detail)
@@ -111,11 +113,11 @@ fn each_clash(
             continue;
         }
         let moved = moved_to(facts, theirs);
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for template in &templates {
             for (identity, value) in deployed(facts, template, moved.as_ref(), effort) {
                 let differs = mine.get(&identity).is_some_and(|own| !effort.same(own, value));
-                if differs && told.insert(identity.clone()) {
+                if differs && reported.insert(identity.clone()) {
                     see(&identity, other);
                 }
             }
@@ -123,7 +125,7 @@ fn each_clash(
     }
 }
 
-/// Returns the templates that an add-on refers to or offers as a version.
+/// Returns the templates that an add-on refers to or has as a version.
 fn in_use(facts: &Facts, name: &str, says: &AddonFacts, effort: &StepBudget<'_>) -> BTreeSet<String> {
     let placed = says.placements.iter();
     let placed = placed.flat_map(|placement| placement.configs.iter().chain(&placement.template.configs));
@@ -159,7 +161,7 @@ fn agent<'f>(facts: &'f Facts, template: &str) -> Option<&'f Value> {
     }
 }
 
-/// Returns the namespace that the objects of an add-on are moved to by its default settings.
+/// Returns the namespace in which the default AddOnDeploymentConfig of an add-on installs its objects.
 fn moved_to(facts: &Facts, says: &AddonFacts) -> Option<Name> {
     let mut defaults = says.defaults.iter();
     let config = defaults.find(|one| is_kind(one.config(), Kind::DeploymentConfig))?;
@@ -189,7 +191,7 @@ fn identity(manifest: &Value, moved: Option<&Name>, effort: &StepBudget<'_>) -> 
     comparable.then(|| [group, kind, namespace, name].map(str::to_owned).into())
 }
 
-/// Tells whether both can be on one cluster: not if both go by placements that select none in common.
+/// Returns whether both add-ons can be on one cluster: not if both have placements that select no cluster in common.
 fn may_meet(facts: &Facts, one: &AddonFacts, other: &AddonFacts, effort: &StepBudget<'_>) -> bool {
     let clusters = |says: &AddonFacts| -> Option<BTreeSet<&Name>> {
         let mut all = BTreeSet::new();

@@ -1,7 +1,6 @@
-//! Rules about the certificates that a template asks for.
+//! Rules about the certificates that a template requests.
 //!
-//! Decides which signers and subjects are not an add-on's to have. The planner carries out none of them either, whatever is
-//! stored.
+//! The planner does not act on refused signers and subjects either, even if they are stored.
 
 use crate::body::Node;
 use crate::subject::{Subject, Template, rules};
@@ -11,20 +10,20 @@ use model::{OwnSigner, check_certificate_name, rule};
 rules! { pub(in crate::rules) RULES of Template {
     refuses rule::SIGNER, CreateAndUpdate, signers =>
         "A custom signer is the add-on's own.\n\n\
-         A certificate of a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) makes its bearer a client of the hub or a \
-         node, under whatever name the template states. Some signers are reserved by name, because a component of the hub \
-         signs them itself: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
+         A certificate from a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) authenticates its owner at the hub \
+         or as a node, with the user name that the template sets. Some signers are reserved because a component of the \
+         hub signs them: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
          `open-cluster-management.io/observability-signer` for `observability-controller`, \
          `open-cluster-management.io/globalhub-signer` for `multicluster-global-hub-controller`, \
-         `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. All other names of the domain \
-         `open-cluster-management.io` are free. Access to the hub is `type: KubeClient`; for everything else name a signer of \
-         the add-on's own. Refused, and never approved or signed.";
+         `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. Other names in the domain \
+         `open-cluster-management.io` are free. Refused; the controllers never approve or sign such a certificate. Use \
+         `type: KubeClient` for access to the hub, and a signer name of your own for everything else.";
     refuses rule::SIGNER_SUBJECT, CreateAndUpdate, subjects =>
         "A certificate of a custom signer names no user or group that the hub trusts.\n\n\
-         Users, groups and organizational units that begin with `system:`, `kubeadm:` or `tidegate:` are the hub's own, and those that begin with \
-         `open-cluster-management:` belong to clusters and other add-ons, `open-cluster-management:<add-on>` aside. If \
-         the hub trusts the signer's certificate, or comes to, such a name is a key to it. Refused, and never approved \
-         or signed.";
+         If the hub trusts the signer's certificate, now or later, such a name gives access to the hub. Users, groups \
+         and organizational units that start with `system:`, `kubeadm:` or `tidegate:` are reserved for the hub, and \
+         those that start with `open-cluster-management:` for clusters and other add-ons, except \
+         `open-cluster-management:<add-on>`. Refused; the controllers never approve or sign such a certificate.";
 } }
 
 /// Returns the custom signers of a template.
@@ -42,7 +41,7 @@ fn signers(subject: &Subject<'_, Template>, findings: &mut Findings) {
             continue;
         };
         match OwnSigner::parse(name, subject.body.addon, subject.reserved_signers) {
-            // What the schema calls malformed is told once.
+            // The schema reports a malformed name; this rule does not report it again.
             Err(fault) if fault.class() == Class::Forbidden || is_of_form(name) => {
                 findings.deny(fault.at(signer.path.key("signerName"), rule::SIGNER));
             }

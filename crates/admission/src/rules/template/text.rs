@@ -1,7 +1,7 @@
-//! The pieces of text in a manifest, and what stands between double braces in them.
+//! The strings of a manifest, and the tags between double braces in them.
 //!
-//! Decides what is a variable, as rendering does: a letter or `_`, then letters, digits and `_`, with nothing else between
-//! the braces, or what `model::ClusterVariable` reads. Other text between braces belongs to the templates of another program.
+//! As in rendering, a variable is a letter or `_`, then letters, digits and `_`, with nothing else between the braces, or a
+//! `model::ClusterVariable`. Other text between braces belongs to the templates of another program.
 
 use serde_json::Value;
 
@@ -9,14 +9,14 @@ use crate::step_budget::StepBudget;
 use kubernetes::field::Path;
 use model::{BadClusterVariable, ClusterVariable};
 
-/// Where a text stands, as a chain that costs nothing until its path is asked for.
+/// The position of a string, as a linked list that allocates nothing until its path is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Trail<'t> {
     /// The manifest itself.
     Root(&'t Path),
-    /// A field of what stands at the trail.
+    /// A field of the object at the trail.
     Field(&'t Self, &'t str),
-    /// An item of it.
+    /// An item of the list at the trail.
     Item(&'t Self, usize),
 }
 
@@ -39,7 +39,7 @@ fn is_plain(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
-/// Shows every text, keys included, with its place; stops when the effort is spent.
+/// Calls `see` for every string, including keys, with its position. Stops when the step budget is used up.
 pub(super) fn each_text(
     value: &Value,
     trail: Trail<'_>,
@@ -74,28 +74,28 @@ pub(super) fn each_text(
     }
 }
 
-/// What is in a text where braces open.
+/// The text after an opening `{{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tag<'a> {
-    /// Braces that are never closed.
+    /// `{{` without `}}`.
     Unclosed,
     /// A variable.
     Variable(&'a str),
-    /// A name with blanks around it.
+    /// A name with spaces around it.
     Blanks(&'a str),
-    /// What a cluster says about itself.
+    /// A cluster variable.
     OfCluster,
-    /// What looks like it and cannot be filled in, with the reason.
+    /// An invalid cluster variable, with the reason.
     BadCluster(&'a str, BadClusterVariable),
 }
 
-/// Shows every tag of a text.
+/// Calls `see` for every tag of a text.
 pub(super) fn each_tag<'a>(text: &'a str, mut see: impl FnMut(Tag<'a>)) {
     let find = |from: usize, braces: &str| {
         let rest = text.get(from..)?;
         rest.find(braces).map(|at| from.saturating_add(at))
     };
-    // Many openings may share one closing: it is looked for once, and what stands between is never read as a whole.
+    // Many openings may share one closing. It is searched once, and the text between is never read as a whole.
     let (mut from, mut closing) = (0_usize, None);
     while let Some(opening) = find(from, "{{") {
         let inside = opening.saturating_add(2);
@@ -111,16 +111,16 @@ pub(super) fn each_tag<'a>(text: &'a str, mut see: impl FnMut(Tag<'a>)) {
         }
         from = match tag {
             Some(Tag::Variable(_) | Tag::OfCluster) => end.saturating_add(2),
-            // Not ours. A variable may still stand within, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
+            // Not a variable of Tidegate. It may contain one, as in `{{ printf "{{CLUSTER_NAME}}" }}` or `{{{CLUSTER_NAME}}}`.
             Some(Tag::Blanks(_) | Tag::Unclosed | Tag::BadCluster(..)) | None => opening.saturating_add(1),
         };
     }
 }
 
-/// Reads what stands between braces; reads no further than a name and the blanks around it.
+/// Parses the text between braces. Reads only a name and the spaces around it.
 fn tag(inside: &str) -> Option<Tag<'_>> {
     if let Some(variable) = ClusterVariable::parse(inside) {
-        // What follows another brace may be the rest of the text.
+        // The text after another brace may be the rest of the whole string.
         let shown = inside.split(['{', '}']).next().unwrap_or_default();
         return Some(variable.map_or_else(|why| Tag::BadCluster(shown, why), |_| Tag::OfCluster));
     }
@@ -168,7 +168,11 @@ mod tests {
             tags("{{ CLUSTER_CLAIM:a}}"),
             [Tag::BadCluster(" CLUSTER_CLAIM:a", BadClusterVariable::Blanks)]
         );
-        assert_eq!(tags(&"{".repeat(1000)).len(), 1, "hostile text costs little");
+        assert_eq!(
+            tags(&"{".repeat(1000)).len(),
+            1,
+            "the cost of malicious text is small"
+        );
     }
 
     #[test]

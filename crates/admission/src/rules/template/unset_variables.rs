@@ -1,8 +1,8 @@
-//! The rule about variables of a template that the configurations beside it leave without a value.
+//! The rule about variables of a template that have no value in the configurations of an add-on.
 //!
-//! Decides where add-ons are written, because a template nearly always comes first: only an add-on brings a template and its
-//! configurations together. A ClusterManagementAddOn is held against everything that any configuration of the hub gives, a
-//! ManagedClusterAddOn against the configurations that count on its cluster.
+//! Checked when add-ons are written, because the template is usually created first and only an add-on refers to both a template and
+//! configurations. A ClusterManagementAddOn is checked against the variables of all configurations of the hub, a ManagedClusterAddOn
+//! against the configurations of its cluster.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
 use store::{AddonFacts, Content, Kind, Template};
 
-/// About how many letters of names one warning has: an API server shows the first 256 of each warning.
+/// About how many characters of names one warning contains: an API server shows the first 256 characters of each warning.
 const LETTERS: usize = 120;
 
 // What they mean is documented where templates have them.
@@ -74,19 +74,19 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
                 let names = config.variables.iter().map(|(name, _)| &**name);
                 known.extend(names.take_while(|_| subject.effort.spend(0)));
             }
-            // What it gives is not known. That it does not exist is reported by another rule.
+            // Its variables are not known. Another rule reports that it does not exist.
             Some(Content::Template(_) | Content::Hub) | None => return,
         }
     }
     let unset = unset(subject, template, &known);
     let detail = format!(
-        "template {} needs them, and the configurations that count on this cluster give them no value",
+        "template {} needs them, and the configurations of this cluster give them no value",
         quoted(reference.name())
     );
     warn(&unset, &path, &detail, findings);
 }
 
-/// Returns a template that is known and made for the add-on: what is made for another one is refused elsewhere.
+/// Returns a template if it is known and for the add-on. Another rule refuses a template of another add-on.
 fn own_template<'f, K: subject::Kind>(
     subject: &Subject<'f, K>,
     reference: &ConfigReference,
@@ -112,7 +112,7 @@ fn unset<K: subject::Kind>(
     names
 }
 
-/// Warns of all names; where one warning cannot show them, another one goes on.
+/// Warns about all names, in several warnings if one is too short for them.
 fn warn(names: &[String], path: &Path, detail: &str, findings: &mut Findings) {
     let mut rest = names;
     while !rest.is_empty() {
@@ -133,7 +133,7 @@ fn warn(names: &[String], path: &Path, detail: &str, findings: &mut Findings) {
     }
 }
 
-/// Returns the cluster's own configurations of a kind, unless it may have none.
+/// Returns the configurations of a kind in the ManagedClusterAddOn, unless the type is protected.
 fn own(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts, kind: Kind) -> Vec<(Path, ConfigReference)> {
     if addon.protected.contains(&type_of(kind)) {
         return Vec::new();
@@ -143,22 +143,22 @@ fn own(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts, kind: Kind) -> V
         .collect()
 }
 
-/// Returns the template that the add-on gives to the cluster: that of the version that is asked for, or else a default.
+/// Returns the template that the add-on gives to the cluster: that of `desiredVersion`, or else the default.
 fn given(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts) -> Option<ConfigReference> {
     let facts = subject.facts;
-    let Some(wanted) = subject.body.desired_version else {
+    let Some(desired) = subject.body.desired_version else {
         let mut all = inherited(facts, addon, subject.namespace, Kind::Template).into_iter();
         return all.next();
     };
-    let (wanted, known) = (AddonVersion::parse(wanted).ok()?, facts.versions(subject.name)?);
+    let (desired, known) = (AddonVersion::parse(desired).ok()?, facts.versions(subject.name)?);
     let versions = known.supported.iter().zip(&known.templates);
     let mut versions = versions.take_while(|_| subject.effort.spend(1));
     let (_, template) =
-        versions.find(|(text, _)| AddonVersion::parse(text).ok().as_ref() == Some(&wanted))?;
+        versions.find(|(text, _)| AddonVersion::parse(text).ok().as_ref() == Some(&desired))?;
     reference_to(Kind::Template, "", template)
 }
 
-/// Returns the deployment configurations that count on the cluster.
+/// Returns the AddOnDeploymentConfigs that apply to the cluster.
 fn effective(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts) -> Vec<ConfigReference> {
     let own: Vec<ConfigReference> = own(subject, addon, Kind::DeploymentConfig)
         .into_iter()
@@ -172,6 +172,6 @@ fn effective(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts) -> Vec<Con
     };
     let all = own.into_iter().chain(below);
     let all = all.filter(|one| one.name() != RESERVED_NO_DEFAULT);
-    // An agent is deployed with the first of several, or with what all of them say.
+    // An agent is deployed with the first of several, or with all of them merged.
     all.take(if addon.merges { usize::MAX } else { 1 }).collect()
 }

@@ -1,6 +1,4 @@
-//! Rules about the variables in a template's manifests.
-//!
-//! Decides which texts cannot be filled in, and which variables no configuration gives a value.
+//! Rules about the variables in the manifests of a template: strings that cannot be rendered, and variables without a value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,35 +14,36 @@ const OF_CLUSTER: &str = "template/cluster-variable";
 const UNCLOSED: &str = "template/unclosed-braces";
 const BLANKS: &str = "template/variable-blanks";
 pub(in crate::rules) const UNKNOWN: &str = "template/unknown-variable";
-/// What every manifest may use.
+/// The variables that every manifest can use.
 pub(super) const BUILT_IN: [&str; 2] = ["CLUSTER_NAME", "INSTALL_NAMESPACE"];
-/// What the manifests of an agent may use that registers with the hub.
+/// The variable that only a template with a registration can use.
 pub(super) const KUBECONFIG: &str = "HUB_KUBECONFIG";
 
 rules! { pub(in crate::rules) RULES of Template {
     refuses UNCLOSED, CreateAndUpdate, unclosed =>
-        "Braces that open are closed.\n\n\
-         `{{` without `}}` in one text of a manifest cannot be filled in. Other add-on managers end on it, and with \
-         them every add-on of the hub. Refused, at the text.";
+        "Every `{{` in a manifest is closed.\n\n\
+         A text with `{{` and without `}}` cannot be rendered. Other add-on managers crash on it, and with them every \
+         add-on of the hub stops. Refused, at the text. Add `}}`.";
     refuses BLANKS, CreateAndUpdate, blanks =>
-        "A variable is written without blanks.\n\n\
-         `{{CLUSTER_NAME}}`: with blanks around the name it is no variable, and other add-on managers put nothing in \
-         its place. Refused for the names that every template has; any other text with blanks may belong to the \
-         templates of another program.";
+        "A variable has no spaces inside its braces.\n\n\
+         Write `{{CLUSTER_NAME}}`. With spaces around the name it is not a variable, and other add-on managers replace \
+         it with nothing. Refused for the built-in variables; any other text with spaces may be part of a template of \
+         another program.";
     warns UNKNOWN, CreateAndUpdate, unknown =>
         "Every variable has a value.\n\n\
-         `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have one, `HUB_KUBECONFIG` when the template has a \
-         `registration`; all others come from the `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
-         variable that no configuration of the hub has cannot be rendered. Warns once for each name, with the \
-         nearest one, as soon as the add-on of the template is known; when a ClusterManagementAddOn refers to a template with such \
-         variables; when a ManagedClusterAddOn brings a template to a cluster whose configurations leave variables of it without \
-         a value; and when an AddOnDeploymentConfig loses a variable that the template of a cluster needs which runs with it. \
-         The last three name all of the variables.";
+         `CLUSTER_NAME` and `INSTALL_NAMESPACE` always have a value, `HUB_KUBECONFIG` has one if the template has a \
+         `registration`, and all others come from `customizedVariables` of an AddOnDeploymentConfig. A manifest with a \
+         variable that has no value cannot be rendered. Warns once for each variable of a template that no \
+         configuration on the hub has, with the closest name, if the add-on exists. Warns also at a \
+         ClusterManagementAddOn that refers to such a template, at a ManagedClusterAddOn whose configurations give no \
+         value to variables of its template, and at an AddOnDeploymentConfig that loses a variable that a cluster \
+         needs. Set the variable in an AddOnDeploymentConfig, or correct its name.";
     refuses OF_CLUSTER, CreateAndUpdate, of_cluster =>
-        "A variable of the cluster names what the cluster says.\n\n\
-         `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` and `{{CLUSTER_ANNOTATION:example.com/owner}}`: a label, a claim or \
-         an annotation by its key, with `:-` and a text that counts where the cluster says nothing. Without blanks, and with no \
-         braces within. Anything else that begins like one can be filled in on no cluster. Refused, with both forms.";
+        "A cluster variable names a label, a claim or an annotation.\n\n\
+         Write `{{CLUSTER_LABEL:region}}`, `{{CLUSTER_CLAIM:id.k8s.io}}` or `{{CLUSTER_ANNOTATION:example.com/owner}}`: \
+         the key of a label, a claim or an annotation of the ManagedCluster, optionally with `:-` and a default for \
+         clusters that do not have it. Spaces and braces inside are not allowed. No other form can be rendered on any \
+         cluster. Refused; the message shows the correct form.";
 } }
 
 fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) {
@@ -58,7 +57,7 @@ fn each(subject: &Subject<'_, Template>, mut see: impl FnMut(&str, &Trail<'_>)) 
     }
 }
 
-/// Shows every variable in the manifests of a template.
+/// Calls `see` for every variable in the manifests of a template.
 pub(in crate::rules) fn each_variable(agent: &Value, effort: &StepBudget<'_>, mut see: impl FnMut(&str)) {
     let root = Path::root();
     each_text(agent, Trail::Root(&root), effort, &mut |text, _| {
@@ -74,7 +73,7 @@ fn unclosed(subject: &Subject<'_, Template>, findings: &mut Findings) {
     each(subject, |text, trail| {
         each_tag(text, |tag| {
             if tag == Tag::Unclosed {
-                let fault = Fault::of_text(Class::Invalid, text, "has \"{{\" that is never closed");
+                let fault = Fault::of_text(Class::Invalid, text, "has \"{{\" without \"}}\"");
                 findings.deny(fault.hint("add \"}}\"").at(trail.path(), UNCLOSED));
             }
         });
@@ -87,10 +86,13 @@ fn blanks(subject: &Subject<'_, Template>, findings: &mut Findings) {
         each_tag(text, |tag| {
             let Tag::Blanks(name) = tag else { return };
             let is_ours = BUILT_IN.contains(&name) || name == KUBECONFIG;
-            // One text is told once for each name: its place says where to look.
+            // One finding for each name in a string is enough.
             if is_ours && names.insert(name) {
-                let fault =
-                    Fault::of_text(Class::Invalid, text, "blanks around the name make it no variable");
+                let fault = Fault::of_text(
+                    Class::Invalid,
+                    text,
+                    "with spaces around the name it is not a variable",
+                );
                 let hint = format!("write {{{{{name}}}}}");
                 findings.deny(fault.hint(hint).at(trail.path(), BLANKS));
             }
@@ -100,10 +102,10 @@ fn blanks(subject: &Subject<'_, Template>, findings: &mut Findings) {
 
 fn of_cluster(subject: &Subject<'_, Template>, findings: &mut Findings) {
     each(subject, |text, trail| {
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         each_tag(text, |tag| {
             let Tag::BadCluster(inside, why) = tag else { return };
-            if told.insert(inside) {
+            if reported.insert(inside) {
                 let fault = Fault::of_text(Class::Invalid, inside, why.to_string());
                 findings.deny(fault.at(trail.path(), OF_CLUSTER));
             }
@@ -150,7 +152,7 @@ fn unknown(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
 }
 
-/// Returns the variables that a template may use because they are built-in, or because some configuration of the hub gives them a value.
+/// Returns the variables that are built-in or have a value in a configuration of the hub.
 pub(super) fn known<'f, K: subject::Kind>(subject: &Subject<'f, K>, registers: bool) -> BTreeSet<&'f str> {
     let mut known: BTreeSet<&str> = BTreeSet::from(BUILT_IN);
     known.extend(registers.then_some(KUBECONFIG));
@@ -160,7 +162,7 @@ pub(super) fn known<'f, K: subject::Kind>(subject: &Subject<'f, K>, registers: b
         };
         if let Some(Content::Deployment(config)) = config.content.as_deref() {
             let names = config.variables.iter().map(|(name, _)| &**name);
-            // They are the fleet's, not the object's: they cost no steps, but there may be no more time.
+            // They belong to the fleet and not to the object, so they cost no steps; this only checks the time limit.
             known.extend(names.take_while(|_| subject.effort.spend(0)));
         }
     }

@@ -1,7 +1,6 @@
-//! Rules about the version that a template stands for. Page: `tests/rules/version-reference.md`.
+//! Rules about the version label of a template. Page: `tests/rules/version-reference.md`.
 //!
-//! Decides by the label alone whether the template can be chosen by its version. Without the label a template has none, and
-//! is found by its name.
+//! A template without the label has no version, and can be referred to only by name.
 
 use crate::subject::{Subject, Template, rules};
 use api::names::labels::TEMPLATE_VERSION;
@@ -14,13 +13,13 @@ const TWICE: &str = "version/twice";
 rules! { pub(in crate::rules) RULES of Template {
     refuses LABEL, CreateAndUpdate, label, reading &[("labels", TEMPLATE_VERSION)] =>
         "The version label of a template is a version.\n\n\
-         With the label `addon.open-cluster-management.io/version`, a template can be selected by `desiredVersion`. A label \
-         that is not a version is not listed, and users cannot select the template. Refused: write a version such as \
-         `v1.2.3`, or remove the label.";
+         With the label `addon.open-cluster-management.io/version`, users can select a template by `desiredVersion`. A \
+         label that is not a version is not listed, and users cannot select the template. Refused. Write a version such \
+         as `v1.2.3`, or remove the label.";
     warns TWICE, CreateAndUpdate, twice =>
         "A version of an add-on has one template.\n\n\
-         `v1` and `v1.0` are the same version. Of two templates for one version the first by name counts, and the other is \
-         never chosen. Warns, with the name of the other template.";
+         `v1` and `v1.0` are the same version. Of two templates with one version, the controllers use the first by name \
+         and never the other. Warns, with the name of the other template. Change the version label of one of them.";
 } }
 
 fn label(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -48,11 +47,12 @@ fn twice(subject: &Subject<'_, Template>, findings: &mut Findings) {
         .find(|(text, _)| AddonVersion::parse(text).is_ok_and(|text| text == version));
     if let Some((text, template)) = other {
         let detail = format!(
-            "template {} stands for {} already",
+            "template {} already has version {}",
             quoted(template),
             quoted(text)
         );
-        let fault = Fault::of_text(Class::Duplicate, label, detail).hint("the first of the two names counts");
+        let fault = Fault::of_text(Class::Duplicate, label, detail)
+            .hint("the controllers use the first of the two by name");
         findings.warn(fault.at(path.clone(), TWICE));
     }
 }

@@ -1,7 +1,6 @@
-//! The rule about a version that a template ceases to stand for. Page: `tests/rules/version-reference.md`.
+//! The rule about a version label that is changed or removed. Page: `tests/rules/version-reference.md`.
 //!
-//! Decides by the labels before and after which clusters have the template by its version, and what becomes of them. A template
-//! that goes altogether is another rule's question (`deletion`).
+//! Counts the clusters that use the template because of its version. Another rule (`deletion`) covers deleted templates.
 
 use crate::rules::reach::{Reach, reference_to, type_of};
 use crate::subject::{Subject, Template, rules};
@@ -14,10 +13,11 @@ const WITHDRAWN: &str = "version/withdrawn";
 
 rules! { pub(in crate::rules) RULES of Template {
     warns WITHDRAWN, Update, withdrawn =>
-        "A template keeps its version while clusters have it by that.\n\n\
-         Who asks for a version that no template stands for any more keeps what it has and gets nothing else (`VersionNotFound`), \
-         and who asks for none moves to the version that is the default then, also to a lower one. Warns, with the number of each, \
-         when the label is changed or removed. Make the template of another version first, and let clusters ask for that.";
+        "The version label of a template does not change while clusters use it.\n\n\
+         A cluster that requires a version without a template keeps what it has and receives no further changes \
+         (`VersionNotFound`). A cluster that requires no version is updated to the new default version, which may be \
+         lower. Warns when the label is changed or removed, with the number of clusters of each kind. Create another \
+         template for the new version first, and update the clusters to it.";
 } }
 
 fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -39,25 +39,25 @@ fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     let Some((asking, following)) = users(&standing, subject.name) else {
         return;
     };
-    let mut told = Vec::new();
+    let mut details = Vec::new();
     if asking > 0 {
-        let who = counted(asking, addon, ["asks", "ask"]);
-        told.push(format!("{who} for it, and no template would stand for it"));
+        let clusters = counted(asking, addon, ["requires", "require"]);
+        details.push(format!("{clusters} this version, and no template would have it"));
     }
     if following > 0 {
         let next = next_default(&standing, &version, now);
         let becomes = next.map_or_else(|| "nothing".to_owned(), |next| quoted(next.as_str()));
-        let who = counted(following, addon, ["follows", "follow"]);
-        told.push(format!("{who} the default, which becomes {becomes}"));
+        let clusters = counted(following, addon, ["follows", "follow"]);
+        details.push(format!("{clusters} the default version, which becomes {becomes}"));
     }
-    let detail = told.join("; ");
+    let detail = details.join("; ");
     let path = Path::root().key("metadata").key("labels").entry(TEMPLATE_VERSION);
     let fault = Fault::of_text(Class::Forbidden, label, detail);
-    let fault = fault.hint("make a template of another version first, and let clusters move to it");
+    let fault = fault.hint("create a template for the new version first, and update the clusters to it");
     findings.warn(fault.at(path, WITHDRAWN));
 }
 
-/// Returns how many clusters have a template because they ask for its version, and how many because it is the default.
+/// Returns how many clusters use a template because they require its version, and how many because it is the default.
 fn users(standing: &Reach<'_>, template: &str) -> Option<(usize, usize)> {
     let config = reference_to(Kind::Template, "", template)?;
     let (mut asking, mut following) = (0_usize, 0_usize);
@@ -78,10 +78,10 @@ fn users(standing: &Reach<'_>, template: &str) -> Option<(usize, usize)> {
 
 fn next_default(
     standing: &Reach<'_>,
-    gone: &AddonVersion,
+    withdrawn: &AddonVersion,
     now: Option<AddonVersion>,
 ) -> Option<AddonVersion> {
-    let kept = standing.versions.keys().filter(|version| *version != gone);
+    let kept = standing.versions.keys().filter(|version| *version != withdrawn);
     let all: Vec<AddonVersion> = kept.cloned().chain(now).collect();
     AddonVersion::default_of(&all).cloned()
 }

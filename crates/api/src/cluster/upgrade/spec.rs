@@ -72,7 +72,7 @@ pub struct ManagedClustersUpgradeSpec {
     /// Which operators are upgraded, after the cluster itself.
     pub ocp_operators: Option<OcpOperators>,
 
-    /// Which clusters go first, how many at once, and how long each may take.
+    /// The canary clusters, how many clusters upgrade at the same time, and the timeouts.
     pub upgrade_strategy: Option<UpgradeStrategy>,
 
     /// Action on a cluster before its upgrade. The cluster is upgraded only when it succeeds.
@@ -81,7 +81,7 @@ pub struct ManagedClustersUpgradeSpec {
     /// Action on a cluster after its upgrade. When it fails, the upgrade of the cluster has failed.
     pub post_upgrade_action: Option<UpgradeAction>,
 
-    /// While true, nothing new starts; clusters that are upgrading finish.
+    /// While true, no further cluster starts; clusters that are upgrading finish.
     pub suspend: Option<bool>,
 
     /// While true, status.plan shows the plan, and no cluster starts.
@@ -90,7 +90,7 @@ pub struct ManagedClustersUpgradeSpec {
 
 absent_is_default!(ManagedClustersUpgradeSpec);
 
-/// Clusters by set and label. All that is said must hold.
+/// Clusters by set and label. All requirements must be met.
 #[serde_with::apply(
     Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
     BTreeMap => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "BTreeMap::is_empty")],
@@ -131,7 +131,7 @@ pub struct UpgradeVersion {
     pub image: Option<String>,
 }
 
-/// Which operators are upgraded: those with a subscription whose install plans wait for an approval.
+/// Which operators are upgraded: those with a subscription whose install plans are waiting for approval.
 #[serde_with::apply(
     String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
     Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
@@ -171,12 +171,12 @@ pub struct OperatorRef {
     pub namespace: String,
 }
 
-/// Which clusters go first, how many at once, and how long each may take.
+/// The canary clusters, how many clusters upgrade at the same time, and the timeouts.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeStrategy {
-    /// The clusters that go first. When one of them fails, no other starts.
+    /// The canary clusters, which are upgraded first. If one of them fails, no other cluster starts.
     pub canary_clusters: Option<UpgradeCanary>,
 
     /// How long the upgrade of one cluster may take, as a duration such as 2h; 3h when absent.
@@ -189,7 +189,7 @@ pub struct UpgradeStrategy {
     /// How long the operators of one cluster may take, as a duration such as 10m; 20m when absent.
     pub operators_upgrade_timeout: Option<String>,
 
-    /// How many clusters may fail before nothing new starts: a count or a percentage; all of them when absent.
+    /// How many clusters may fail before no further cluster starts: a count or a percentage; all of them when absent.
     #[schemars(schema_with = "schemas::int_or_percent")]
     pub max_failures: Option<IntOrString>,
 
@@ -197,7 +197,7 @@ pub struct UpgradeStrategy {
     pub window: Option<UpgradeWindow>,
 }
 
-/// The clusters that go first.
+/// The canary clusters, which are upgraded first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeCanary {

@@ -1,4 +1,4 @@
-//! What is told of an upgrade: counts, conditions, and how far each cluster is.
+//! The status of an upgrade: counts, conditions, and the progress of each cluster.
 //!
 //! Holds its wire shape only, with the spellings of the proposal: two summaries are called "Summery".
 
@@ -185,7 +185,7 @@ pub struct UpgradeClusterStatus {
     /// Reason in one word.
     pub reason: String,
 
-    /// The same in a sentence, at most 1,024 characters. Of a longer message the end stays, which names the cause.
+    /// Message, at most 1,024 characters. A longer message is shortened in the middle, so that its end names the cause.
     pub message: String,
 
     /// Whether the cluster is a canary.
@@ -212,7 +212,7 @@ pub struct UpgradeClusterStatus {
     pub percent: Option<i64>,
 }
 
-/// Clusters that ended and no longer stand among the others, by name.
+/// Clusters that have finished and are no longer listed in clusters, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeSettled {

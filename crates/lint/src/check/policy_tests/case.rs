@@ -88,9 +88,9 @@ fn operation(case: &Case) -> Result<Operation, String> {
         (Some("DELETE"), None) => Ok(Operation::Delete),
         (Some("CREATE"), Some(_)) => Err("CREATE has no old object".to_owned()),
         (Some("DELETE"), Some(_)) => Err("DELETE has no old object: the object is what is stored".to_owned()),
-        (Some("UPDATE"), None) => Err("UPDATE needs an old object".to_owned()),
+        (Some("UPDATE"), None) => Err("UPDATE requires an old object".to_owned()),
         (Some(other), _) => Err(format!(
-            "operation must be CREATE, UPDATE or DELETE, not {other:?}: the gate asks about no other"
+            "operation must be CREATE, UPDATE or DELETE, not {other:?}: policies match no other operation"
         )),
     }
 }

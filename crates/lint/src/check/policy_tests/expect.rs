@@ -19,7 +19,7 @@ pub(super) fn compare(
     patched: Option<&Value>,
 ) -> Result<Vec<String>, String> {
     if expect.allow == Some(true) && expect.deny.as_ref().is_some_and(|list| !list.is_empty()) {
-        return Err("expects to be allowed and denied".to_owned());
+        return Err("expects both allow and deny".to_owned());
     }
     let refused: Vec<&Violation> = trial.findings.violations().iter().collect();
     let warned: Vec<&Violation> = trial.findings.warnings().iter().map(Warning::violation).collect();
@@ -29,7 +29,7 @@ pub(super) fn compare(
         // Refused, whatever for.
         (Some(false), None) => {
             if refused.is_empty() {
-                faults.push("should have been refused".to_owned());
+                faults.push("should have been denied".to_owned());
             }
             None
         }
@@ -37,8 +37,8 @@ pub(super) fn compare(
         (Some(true) | None, None) => Some(&[][..]),
     };
     for (word, wanted, found) in [
-        ("refused", deny, &refused),
-        ("warned of", expect.warn.as_deref(), &warned),
+        ("denied", deny, &refused),
+        ("warned about", expect.warn.as_deref(), &warned),
         ("recorded", expect.audit.as_deref(), &recorded),
     ] {
         if let Some(wanted) = wanted {
@@ -50,7 +50,7 @@ pub(super) fn compare(
     }
     if expect.idempotent == Some(true) && !again.patch.0.is_empty() {
         let more = serde_json::to_string(&again.patch).unwrap_or_default();
-        faults.push(format!("asking again about the result adds {more}"));
+        faults.push(format!("applying the policies again to the result adds {more}"));
     }
     Ok(faults)
 }
@@ -60,7 +60,7 @@ fn listed(word: &str, wanted: &[Expected], found: &[&Violation]) -> Result<Vec<S
     let mut faults = Vec::new();
     for expected in wanted {
         let pattern = expected.message_like.as_deref().map(Regex::new).transpose();
-        let pattern = pattern.map_err(|error| format!("message~ is no pattern: {error}"))?;
+        let pattern = pattern.map_err(|error| format!("message~ is not a valid pattern: {error}"))?;
         match left.iter().position(|one| fits(expected, pattern.as_ref(), one)) {
             Some(position) => {
                 left.swap_remove(position);
@@ -70,7 +70,7 @@ fn listed(word: &str, wanted: &[Expected], found: &[&Violation]) -> Result<Vec<S
     }
     left.sort();
     faults.extend(left.iter().map(|one| {
-        let text = if word == "refused" {
+        let text = if word == "denied" {
             one.to_string()
         } else {
             one.warning()

@@ -34,9 +34,9 @@ pub(super) fn render(report: &TestReport, gaps: Gaps) -> String {
         TestCase { name, end }
     };
     let uncovered = report.uncovered.iter();
-    let uncovered = uncovered.map(|(rule, word)| gap("uncovered", format!("no case has seen {rule} {word}")));
+    let uncovered = uncovered.map(|(rule, word)| gap("uncovered", format!("no case causes {rule} {word}")));
     let survivors = report.mutation.iter().flat_map(|mutation| &mutation.survivors);
-    let survivors = survivors.map(|survivor| gap("unnoticed", format!("no case notices {survivor}")));
+    let survivors = survivors.map(|survivor| gap("unnoticed", format!("no case detects {survivor}")));
     let broken = report.broken.iter().map(|words| TestCase {
         name: "the policies compile".to_owned(),
         end: TestEnd::Broken(words.lines().map(ToOwned::to_owned).collect()),

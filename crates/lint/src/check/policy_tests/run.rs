@@ -48,7 +48,7 @@ pub struct TestReport {
 pub enum Gaps {
     /// They are.
     Fail,
-    /// They are told, and nothing more.
+    /// They are reported, and nothing more.
     Told,
 }
 
@@ -104,7 +104,7 @@ pub fn run_tests<F: TestFiles>(files: &F, paths: &[PathBuf], mutate: bool) -> Re
         }
     }
     if let (0, Some(first)) = (suites, paths.first()) {
-        return Err(wrong(first, "holds no PolicyTest".to_owned()).into());
+        return Err(wrong(first, "contains no PolicyTest".to_owned()).into());
     }
     report.rules = seen.len();
     for (rule, saw) in seen {
@@ -159,10 +159,10 @@ impl TestReport {
             }
         }
         for (rule, word) in &self.uncovered {
-            put(format!("no case has seen {rule} {word}"));
+            put(format!("no case causes {rule} {word}"));
         }
         for survivor in self.mutation.iter().flat_map(|mutation| &mutation.survivors) {
-            put(format!("no case notices {survivor}"));
+            put(format!("no case detects {survivor}"));
         }
         let failed = self.cases.iter().filter(|case| !case.faults.is_empty()).count();
         let uncovered: BTreeSet<&str> = self.uncovered.iter().map(|(rule, _)| rule.as_str()).collect();
@@ -176,7 +176,7 @@ impl TestReport {
         .expect("writing to a string cannot fail");
         if let Some(mutation) = &self.mutation {
             let noticed = mutation.tried - mutation.survivors.len();
-            writeln!(text, "{noticed} of {} mistakes noticed", mutation.tried)
+            writeln!(text, "{noticed} of {} mistakes detected", mutation.tried)
                 .expect("writing to a string cannot fail");
         }
         text

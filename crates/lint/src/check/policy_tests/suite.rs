@@ -1,6 +1,6 @@
 //! The form of a PolicyTest file.
 //!
-//! Decides how the file is read, and that every misspelt field is told. Files that it names are found beside it.
+//! Decides how the file is read, and reports every misspelt field. Files that it names are found beside it.
 
 use std::path::{Path, PathBuf};
 
@@ -148,7 +148,7 @@ impl Document {
                 let mut all = files.documents(&path)?;
                 match (all.pop(), all.is_empty()) {
                     (Some(only), true) => Ok(only),
-                    (_, _) => Err(wrong(&path, "must hold one object".to_owned()).into()),
+                    (_, _) => Err(wrong(&path, "must contain one object".to_owned()).into()),
                 }
             }
         }

@@ -20,7 +20,7 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     let judged = match &facts.rights {
         Reading::NotAsked => return Vec::new(),
         Reading::Refused(why) => {
-            let seen = format!("the hub does not say what {} may do: {why}", facts.account);
+            let seen = format!("the permissions of {} cannot be read: {why}", facts.account);
             return vec![Finding::unknown(RIGHTS, seen)];
         }
         Reading::Seen(judged) => judged,
@@ -34,7 +34,7 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     {
         let rest = judged.len() - asked.len();
         let seen = format!(
-            "{} could not be asked, such as `{}`: {why}",
+            "{} could not be checked, such as `{}`: {why}",
             counted(rest, "right"),
             one.right.words()
         );
@@ -56,25 +56,24 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
         let first = rights.first().map(|right| right.words()).unwrap_or_default();
         format!("kubectl auth can-i {first} --as={account}")
     };
-    let cure = "apply the roles of manifests/rbac of this version, and bind them to the account";
+    let fix = "apply the roles in manifests/rbac of this version, and bind them to the account";
     if !needed.is_empty() {
-        let seen = format!("{account} may not: {}", named(&needed, facts.fleet.listing));
-        findings.push(Finding::error(RIGHTS, seen).cure(cure).command(command(&needed)));
+        let seen = format!(
+            "{account} lacks permission to: {}",
+            named(&needed, facts.fleet.listing)
+        );
+        findings.push(Finding::error(RIGHTS, seen).fix(fix).command(command(&needed)));
     }
     for (lost, rights) in by_loss {
         let seen = format!(
-            "{account} may not: {}; {lost}",
+            "{account} lacks permission to: {}; {lost}",
             named(&rights, facts.fleet.listing)
         );
-        findings.push(
-            Finding::warning(RIGHTS, seen)
-                .cure(cure)
-                .command(command(&rights)),
-        );
+        findings.push(Finding::warning(RIGHTS, seen).fix(fix).command(command(&rights)));
     }
     if findings.is_empty() {
         let seen = format!(
-            "{account} has all {} that it needs",
+            "{account} has all {} that it requires",
             counted(asked.len(), "right")
         );
         findings.push(Finding::ok(RIGHTS, seen));
@@ -137,7 +136,7 @@ mod tests {
         let command = "kubectl auth can-i list manifestworks.work.open-cluster-management.io -A --as=system:serviceaccount:tidegate:tidegate-gate";
         assert!(found[0].1.ends_with(command), "{}", found[0].1);
         assert_eq!(found[1].0, Severity::Warning);
-        assert!(found[1].1.contains("cannot be judged"));
+        assert!(found[1].1.contains("cannot be evaluated"));
         // What is read by its name before a removal may not be withheld either.
         for resource in ["placements", "placementdecisions"] {
             let mut one = judged("cluster.open-cluster-management.io", resource, Ok(false));

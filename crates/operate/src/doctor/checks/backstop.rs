@@ -22,17 +22,17 @@ pub(super) fn current(facts: &HubFacts) -> Vec<Finding> {
     };
     if let Some(minor) = minor(&facts.kubernetes).filter(|minor| *minor < BACKSTOP_SINCE_MINOR) {
         let seen = format!(
-            "the backstop is left out: Kubernetes 1.{minor} does not serve ValidatingAdmissionPolicies, 1.{BACKSTOP_SINCE_MINOR} does"
+            "the backstop is not installed: Kubernetes 1.{minor} does not serve ValidatingAdmissionPolicies; they require \
+             1.{BACKSTOP_SINCE_MINOR}"
         );
         return vec![Finding::note(BACKSTOP, seen)];
     }
     let all = backstop();
     if found.policies.is_empty() && found.bindings.is_empty() {
-        let seen =
-            "the backstop is not installed: while no webhook answers, only the webhook `guard` refuses specs";
+        let seen = "the backstop is not installed: while the webhook is unavailable, only the webhook `guard` rejects specs";
         return vec![
             Finding::note(BACKSTOP, seen)
-                .cure("nothing, where it was left out on purpose; install it otherwise")
+                .fix("install it, or ignore this note if it was left out on purpose")
                 .command(APPLY),
         ];
     }
@@ -46,26 +46,26 @@ pub(super) fn current(facts: &HubFacts) -> Vec<Finding> {
     let mut findings = Vec::new();
     if !changed.is_empty() {
         let seen = format!(
-            "the backstop is not as this version generates it: {}",
+            "the backstop differs from the one that this version generates: {}",
             changed.join("; ")
         );
         findings.push(
             Finding::error(BACKSTOP, seen)
-                .cure("apply the policies of this version again, with the enforcement file of the webhook if there is one")
+                .fix("apply the policies of this version again, with the enforcement file of the webhook if there is one")
                 .command(APPLY),
         );
     }
     if !missing.is_empty() {
-        let seen = format!("the backstop has no {}", several(&missing, usize::MAX));
+        let seen = format!("the backstop lacks {}", several(&missing, usize::MAX));
         findings.push(
             Finding::warning(BACKSTOP, seen)
-                .cure("nothing, where the enforcement file of the webhook does not refuse this rule everywhere; apply it otherwise")
+                .fix("apply it, or ignore this warning if the enforcement file of the webhook does not reject this rule everywhere")
                 .command(APPLY),
         );
     }
     if findings.is_empty() {
         let seen = format!(
-            "{} policies of the backstop as this version generates them",
+            "{} policies of the backstop are those that this version generates",
             all.len()
         );
         findings.push(Finding::ok(BACKSTOP, seen));

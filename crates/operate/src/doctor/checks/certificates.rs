@@ -1,7 +1,6 @@
-//! The gate's certificate, and the authority by which the API server judges it.
+//! Checks the webhook's certificate and the `caBundle`s of the webhook configurations.
 //!
-//! Decides when a certificate is near its end. Never verifies one; that is done where the facts are collected, as an API server
-//! would.
+//! The certificate is verified where the facts are collected, in the same way as an API server does it.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +11,7 @@ use crate::doctor::webhooks::endpoints;
 const BUNDLE: &str = "webhooks/ca-bundle";
 const LIFE: &str = "certificate/life";
 
-/// From this rest of a life on (a sixth), a certificate should have been renewed; tools do so at a third.
+/// A certificate should be renewed before this part of its lifetime (a sixth) is left; tools renew at a third.
 const LAST_PART: i32 = 6;
 const A_WEEK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -25,12 +24,13 @@ pub(super) fn bundles(facts: &HubFacts) -> Vec<Finding> {
     for place in &places {
         if place.ca_bundle.is_empty() {
             let seen = format!(
-                "the webhooks at {} have no caBundle: the API server trusts the authorities of its own system alone",
+                "the webhooks at {} have no caBundle: the API server trusts only the CAs of its own system",
                 place.text()
             );
             findings.push(
                 Finding::warning(BUNDLE, seen)
-                    .cure("it is written by whoever makes the certificate: the controllers, whose log says why they have not; cert-manager, by the annotation cert-manager.io/inject-ca-from; or you (certs/README.md)")
+                    .fix("set caBundle (certs/README.md). The certificate process sets it (see its log), cert-manager sets it if the \
+                           annotation cert-manager.io/inject-ca-from is present, or you set it yourself")
                     .command("kubectl get validatingwebhookconfiguration tidegate-guard -o yaml"),
             );
         }
@@ -46,14 +46,15 @@ pub(super) fn bundles(facts: &HubFacts) -> Vec<Finding> {
 fn trusted(asked: &str, shown: &ShownCertificate) -> Option<Finding> {
     match &shown.trust {
         Trust::Yes(name) => {
-            let seen = format!("caBundle is that of the certificate that {asked} shows for {name}");
+            let seen = format!("caBundle matches the certificate of {asked} for {name}");
             Some(Finding::ok(BUNDLE, seen))
         }
         Trust::No(why) => {
-            let seen = format!("the API server does not accept the certificate that {asked} shows: {why}");
+            let seen = format!("the API server does not accept the certificate of {asked}: {why}");
             Some(
                 Finding::error(BUNDLE, seen)
-                    .cure("write the authority of that certificate into caBundle of both webhook configurations, or give the gate one of that authority for this name")
+                    .fix("put the CA of that certificate into caBundle of both webhook configurations, or give the webhook a \
+                           certificate of that CA for this name")
                     .command("kubectl get secret tidegate-tls -n tidegate -o jsonpath='{.data.ca\\.crt}'"),
             )
         }
@@ -73,17 +74,17 @@ pub(super) fn shown(facts: &HubFacts) -> Vec<Finding> {
             Reading::NotAsked => Some(
                 Finding::note(
                     LIFE,
-                    format!("the certificate of {asked} was not looked at from here"),
+                    format!("the certificate of {asked} was not checked from this machine"),
                 )
-                .cure("give an address of the gate that this machine reaches: --gate HOST:PORT")
+                .fix("pass an address of the webhook that this machine can reach: --gate HOST:PORT")
                 .command("kubectl port-forward -n tidegate deployment/tidegate-gate 9443"),
             ),
             Reading::Refused(why) => {
-                let seen = format!("{asked} shows no certificate: {why}");
-                let cure =
-                    "start the gate there, or name an address that this machine reaches: --gate HOST:PORT";
+                let seen = format!("{asked} presents no certificate: {why}");
+                let fix =
+                    "start the webhook there, or pass an address that this machine can reach: --gate HOST:PORT";
                 Some(match facts.stage {
-                    Stage::Running => Finding::unknown(LIFE, seen).cure(cure),
+                    Stage::Running => Finding::unknown(LIFE, seen).fix(fix),
                     Stage::BeforeStart => return None,
                 })
             }
@@ -94,28 +95,31 @@ pub(super) fn shown(facts: &HubFacts) -> Vec<Finding> {
 
 fn life(shown: &ShownCertificate, now: Timestamp) -> Finding {
     let from = &shown.from;
-    let cure = "renew it, and see why nobody has: certs/README.md; the gate takes up new files by itself";
+    let fix = "renew it, and check why it was not renewed automatically (certs/README.md); the webhook reloads new files automatically";
     let command = "kubectl get certificate,secret -n tidegate";
     if now > shown.not_after {
-        let seen = format!("the certificate of {from} has ended at {}", shown.not_after);
-        return Finding::error(LIFE, seen).cure(cure).command(command);
+        let seen = format!("the certificate of {from} expired at {}", shown.not_after);
+        return Finding::error(LIFE, seen).fix(fix).command(command);
     }
     if now < shown.not_before {
-        let seen = format!("the certificate of {from} begins at {}", shown.not_before);
+        let seen = format!(
+            "the certificate of {from} is not valid before {}",
+            shown.not_before
+        );
         return Finding::error(LIFE, seen)
-            .cure("synchronize the clocks, or wait")
+            .fix("synchronize the clocks, or wait")
             .command("timedatectl status");
     }
     let rest = shown.not_after.duration_since(now);
     let whole = shown.not_after.duration_since(shown.not_before);
     let days = rest.as_hours() / 24;
     let seen = format!(
-        "the certificate of {from} ends at {} (in {days} days)",
+        "the certificate of {from} expires at {} (in {days} days)",
         shown.not_after
     );
     // A short life is renewed often: a week is late only for one that lasts for months.
     if rest < whole / LAST_PART || (rest < A_WEEK && whole > A_WEEK * 8) {
-        return Finding::warning(LIFE, seen).cure(cure).command(command);
+        return Finding::warning(LIFE, seen).fix(fix).command(command);
     }
     Finding::ok(LIFE, seen)
 }
@@ -153,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_certificate_is_told_before_and_after() {
+    fn the_end_of_a_certificate_is_reported_before_and_after() {
         for (now, severity) in [
             ("2030-02-01T00:00:00Z", Severity::Ok),
             ("2030-03-20T00:00:00Z", Severity::Warning),
@@ -170,7 +174,7 @@ mod tests {
         );
         assert_eq!(shown(&facts)[0].severity, Severity::Unknown);
         facts.stage = Stage::BeforeStart;
-        assert!(shown(&facts).is_empty(), "nobody answers before the start");
+        assert!(shown(&facts).is_empty(), "no webhook answers before the start");
         facts
             .certificates
             .insert("service tidegate/tidegate:443".to_owned(), Reading::NotAsked);
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bundle_that_is_not_the_certificates_own_or_is_missing_is_told() {
+    fn a_wrong_or_missing_bundle_is_reported() {
         let now = "2030-02-01T00:00:00Z";
         let found = bundles(&facts(now, Trust::Yes("tidegate.tidegate.svc".to_owned())));
         assert_eq!((found.len(), found[0].severity), (1, Severity::Ok), "{found:?}");

@@ -30,7 +30,7 @@ pub(super) fn separated(facts: &HubFacts) -> Vec<Finding> {
     let found = match &facts.confinement {
         Reading::NotAsked => return Vec::new(),
         Reading::Refused(why) => {
-            let seen = format!("the hub does not say what the accounts of Tidegate may do: {why}");
+            let seen = format!("the permissions of Tidegate's accounts cannot be read: {why}");
             return vec![Finding::unknown(SEPARATED, seen)];
         }
         Reading::Seen(found) => found,
@@ -45,20 +45,23 @@ pub(super) fn separated(facts: &HubFacts) -> Vec<Finding> {
         let user = user(found, account);
         findings.push(if account == Account::Controllers && found.is_one_process {
             let seen = format!(
-                "one process has the rights of the webhook, the controllers and the certificate; {user} may: {named}"
+                "one process has the permissions of the webhook, the controllers and the certificate process; {user} has permission to: \
+                 {named}"
             );
-            Finding::note(SEPARATED, seen).cure(
-                "nothing for a small hub; for separate accounts install two workloads, or take the certificate from cert-manager",
+            Finding::note(SEPARATED, seen).fix(
+                "no action is necessary for a small hub; for separate accounts install two workloads, or use cert-manager for the \
+                 certificate",
             )
         } else {
-            let seen = format!("{user} may, and needs not: {named}");
+            let seen = format!("{user} has permissions that it does not require: {named}");
             Finding::error(SEPARATED, seen)
-                .cure("apply the manifests of this version again, then delete the binding that still grants it: with such a right the account can reach every other right of the hub")
+                .fix("apply the manifests of this version again, then delete the binding that still grants it: with such a permission \
+                       the account can get every other permission on the hub")
                 .command(format!("kubectl auth can-i {} --as={user}", first.words()))
         });
     }
     if findings.is_empty() {
-        let seen = "only the account of the certificates may change the webhooks and write their certificate";
+        let seen = "only the account of the certificate process may change the webhook configurations and write their certificate";
         findings.push(Finding::ok(SEPARATED, seen));
     }
     findings
@@ -71,37 +74,35 @@ pub(super) fn in_clusters(facts: &HubFacts) -> Option<Finding> {
     };
     let user = user(found, Account::Controllers);
     if !found.is_bound_everywhere {
-        let seen = "the controllers write roles, role bindings and service accounts only in namespaces where they are bound";
+        let seen = "the controllers write Roles, RoleBindings and ServiceAccounts only in namespaces that have a RoleBinding for them";
         return Some(Finding::ok(IN_CLUSTERS, seen));
     }
     let (Some(policy), Some(binding)) = (&found.policy, &found.policy_binding) else {
         let seen = format!(
-            "{user} is bound everywhere and no policy {POLICY} confines it: it can create a token of any service account"
+            "{user} has a ClusterRoleBinding and no policy {POLICY} limits it: it can create a token of any service account"
         );
         return Some(
             Finding::error(IN_CLUSTERS, seen)
-                .cure("delete the binding, and bind tidegate-cluster in the namespace of each cluster; from Kubernetes 1.30 on, or apply the policy")
+                .fix("delete the binding, and bind tidegate-cluster in the namespace of each cluster; or, with Kubernetes 1.30 or \
+                       newer, apply the policy")
                 .command(UNBIND),
         );
     };
     let flaws = flaws(policy, binding, &user);
     Some(if flaws.is_empty() {
         let seen = format!(
-            "{user} is bound everywhere, and the policy {POLICY} confines it to namespaces of clusters"
+            "{user} has a ClusterRoleBinding, and the policy {POLICY} limits it to cluster namespaces"
         );
         Finding::ok(IN_CLUSTERS, seen)
     } else {
-        let seen = format!(
-            "the policy {POLICY} does not confine {user}: {}",
-            flaws.join("; ")
-        );
+        let seen = format!("the policy {POLICY} does not limit {user}: {}", flaws.join("; "));
         Finding::error(IN_CLUSTERS, seen)
-            .cure("apply the policy of this version again, with the namespace of this installation in it")
+            .fix("apply the policy of this version again, with the namespace of this installation")
             .command(APPLY_POLICY)
     })
 }
 
-/// Returns what of the policy lets the account out.
+/// Returns the fields by which the policy does not limit the account.
 fn flaws(policy: &Value, binding: &Value, user: &str) -> Vec<String> {
     let text = |of: &Value, at: &str| {
         of.pointer(at)
@@ -123,7 +124,7 @@ fn flaws(policy: &Value, binding: &Value, user: &str) -> Vec<String> {
         flaws.push("spec.validationActions of its binding has no Deny".to_owned());
     }
     if binding.pointer("/spec/matchResources").is_some() {
-        flaws.push("its binding has spec.matchResources, and leaves objects out".to_owned());
+        flaws.push("its binding has spec.matchResources, which excludes objects".to_owned());
     }
     let conditions = list(policy, "/spec/matchConditions");
     let names_user = |condition: &Value| text(condition, "/expression").contains(&format!("'{user}'"));
@@ -150,7 +151,7 @@ fn flaws(policy: &Value, binding: &Value, user: &str) -> Vec<String> {
         .map(|(resource, operation)| format!("{operation} of {resource}"))
         .collect();
     if !left_out.is_empty() {
-        flaws.push(format!("it is not asked about {}", left_out.join(", ")));
+        flaws.push(format!("it does not match {}", left_out.join(", ")));
     }
     if list(policy, "/spec/validations").is_empty() {
         flaws.push("it has no spec.validations".to_owned());
@@ -190,7 +191,9 @@ mod tests {
         assert_eq!((found.len(), found[0].severity), (1, Severity::Error));
         let user = "system:serviceaccount:tidegate:tidegate-controllers";
         assert!(
-            found[0].seen.starts_with(&format!("{user} may, and needs not: ")),
+            found[0]
+                .seen
+                .starts_with(&format!("{user} has permissions that it does not require: ")),
             "{}",
             found[0].seen
         );
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_is_bound_everywhere_needs_the_policy() {
+    fn a_cluster_role_binding_needs_the_policy() {
         let confined = in_clusters(&facts(Confinement::default())).expect("a finding");
         assert_eq!(confined.severity, Severity::Ok);
         let [policy, binding] = shipped();
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_lets_the_account_out_is_told_field_by_field() {
+    fn a_policy_that_does_not_limit_the_account_is_reported_field_by_field() {
         let [policy, binding] = shipped();
         let changes: [(&str, Value, &str); 4] = [
             ("/spec/failurePolicy", json!("Ignore"), "failurePolicy is Ignore"),

@@ -1,6 +1,6 @@
-//! The programs beside us: the placement controller, the agents of the clusters.
+//! Checks the placement controller and the agents of the clusters.
 //!
-//! Decides that a program is away by what it has not written. Never decides what an add-on waits for; `why` does.
+//! A program is considered down if it has not written what it should.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,9 +16,9 @@ const PLACEMENTS: &str = "clusters/placements";
 const CLUSTERS: &str = "clusters/available";
 const AGENTS: &str = "clusters/work-agents";
 
-/// How long a program may take to say something of an object.
+/// How long a program may take to report the status of an object.
 const PATIENCE: SignedDuration = SignedDuration::from_mins(5);
-/// How many names are told; the rest is counted.
+/// How many names are listed; the others are counted.
 const NAMED: usize = 5;
 
 fn named(names: &BTreeSet<String>, listing: Listing) -> String {
@@ -52,7 +52,7 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
             )
         })
         .collect();
-    let is_told = |placement: &&Value| {
+    let is_reported = |placement: &&Value| {
         let conditions = placement.pointer("/status/conditions").and_then(Value::as_array);
         conditions.is_some_and(|all| !all.is_empty())
     };
@@ -61,7 +61,7 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
             text(one, "/metadata/namespace").to_owned(),
             text(one, "/metadata/name").to_owned(),
         );
-        !decided.contains(&key) && !is_told(one)
+        !decided.contains(&key) && !is_reported(one)
     });
     let silent: BTreeSet<String> = silent
         .map(|one| {
@@ -77,17 +77,20 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
         if missing_placements(fleet).is_some() {
             return None;
         }
-        let seen = format!("{} decided on", counted(placements.len(), "placement"));
+        let seen = format!(
+            "{}, none without a decision",
+            counted(placements.len(), "placement")
+        );
         return Some(Finding::ok(PLACEMENTS, seen));
     }
     let seen = format!(
-        "nobody has decided on {}: {}",
+        "{} without a decision: {}",
         counted(silent.len(), "placement"),
         named(&silent, fleet.listing)
     );
     Some(
         Finding::error(PLACEMENTS, seen)
-            .cure("start OCM's placement controller, and read its log: without decisions no add-on is installed")
+            .fix("start OCM's placement controller, and check its log: without PlacementDecisions no add-on is installed")
             .command("kubectl get deployment -n open-cluster-management-hub cluster-manager-placement-controller"),
     )
 }
@@ -121,7 +124,7 @@ pub(super) fn missing_placements(fleet: &Fleet) -> Option<Finding> {
     };
     Some(
         Finding::error(PLACEMENTS, format!("{verb}: {}", several(&words, NAMED)))
-            .cure("create the placement, or name one that exists; until then clusters keep what they have, and no change starts")
+            .fix("create the placement, or name one that exists; until then clusters keep their configuration, and no change starts")
             .command(format!("kubectl get placements -n {}", first.0)),
     )
 }
@@ -190,7 +193,9 @@ pub(super) fn clusters(fleet: &Fleet) -> Option<Finding> {
     let first = away.first().map_or("", String::as_str);
     Some(
         Finding::warning(CLUSTERS, seen)
-            .cure("look at the klusterlet of these clusters; a rollout waits for them until its deadline")
+            .fix(
+                "check the klusterlet of these clusters; a rollout waits for them until its progressDeadline",
+            )
             .command(format!("kubectl describe managedcluster {first}")),
     )
 }
@@ -235,21 +240,21 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
     }
     if silent.is_empty() {
         let seen = format!(
-            "agents of {} answer for {}",
+            "the agents of {} report the status of {}",
             counted(by_cluster.len(), "cluster"),
             counted(works.len(), "work")
         );
         return Some(Finding::ok(AGENTS, seen));
     }
     let seen = format!(
-        "the work agents of {} have said nothing for more than {PATIENCE:#}: {}",
+        "the work agents of {} have not reported for more than {PATIENCE:#}: {}",
         counted(silent.len(), "cluster"),
         named(&silent, facts.fleet.listing)
     );
     let first = silent.first().map_or("", String::as_str);
     Some(
         Finding::warning(AGENTS, seen)
-            .cure("look at the klusterlet work agent of these clusters")
+            .fix("check the klusterlet work agent of these clusters")
             .command(format!("kubectl get manifestworks -n {first}")),
     )
 }
@@ -275,7 +280,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_placement_that_nobody_decides_on_is_told() {
+    fn a_placement_without_a_decision_is_reported() {
         let placement = json!({"metadata": {"name": "all", "namespace": "default"}});
         let decision = json!({"metadata": {"namespace": "default", "labels": {PLACEMENT: "all"}}});
         let said = |decisions: Vec<Value>, status: Value| {
@@ -296,7 +301,7 @@ mod tests {
         assert_eq!(
             said(Vec::new(), told).severity,
             Severity::Ok,
-            "it selects nobody, and that was said"
+            "it selects no cluster, and its conditions say so"
         );
         let hidden = Fleet {
             placements: Reading::Refused("no".to_owned()),
@@ -368,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_that_has_said_nothing_of_old_works_is_told() {
+    fn an_agent_without_a_report_on_old_works_is_reported() {
         let work = |made: &str, conditions: Value| json!({"metadata": {"namespace": "c1", "creationTimestamp": made}, "status": {"conditions": conditions}});
         let said = |works: Vec<Value>| {
             let now: Timestamp = "2030-01-01T01:00:00Z".parse().expect("a time");

@@ -1,13 +1,12 @@
-//! The webhooks: whether they are registered as they should be, and whether a question reaches the gate.
+//! Checks whether the webhooks are registered correctly, and whether requests reach them.
 //!
-//! Decides what an answer through the API server shows. Never decides what is compared; `webhooks` does.
+//! The comparison of the configurations is in `webhooks`.
 
 use std::collections::BTreeSet;
 
 use crate::doctor::facts::{Answered, HubFacts, Reading, Stage, WebhookLists};
 use crate::doctor::finding::Finding;
 use crate::doctor::webhooks::{WebhookFault, webhook_faults};
-use kubernetes::field::counted;
 
 use super::hub::keeps_conditions;
 use super::place::REGISTER;
@@ -20,7 +19,7 @@ const FOREIGN: &str = "webhooks/foreign";
 const ANSWERS: &str = "webhooks/answers";
 const PASSES: &str = "webhooks/passes";
 
-/// The webhook that is asked first, and about everything.
+/// The webhook that is called first, for all kinds.
 const FIRST: &str = "mutate.gate.tidegate.io";
 
 pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
@@ -53,7 +52,8 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     if !dropped.is_empty() {
         findings.push(
             Finding::error(CONDITIONS, sentences(&dropped))
-                .cure("register them again: without its conditions the webhook that fails closed holds up every add-on while the gate is away")
+                .fix("register them again: without match conditions the webhook that fails closed blocks all add-ons while it is \
+                       unavailable")
                 .command(REGISTER),
         );
     } else if conditions && missing.is_empty() {
@@ -65,22 +65,23 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
     if !edited.is_empty() {
         findings.push(
             Finding::error(EDITED, sentences(&edited))
-                .cure("register them again with the flags of the first time (--url, --path-secret), and ask who edits them")
+                .fix("register them again with the original flags (--url, --path-secret), and find out who edits them")
                 .command(REGISTER),
         );
     } else if missing.is_empty() && twice.is_empty() {
         findings.push(Finding::ok(
             EDITED,
-            "every webhook is as this program registers it",
+            "every webhook is registered as this program registers it",
         ));
     }
     findings.extend(of_twice(&twice));
     findings.extend(of_added(&added));
     let finding = if others.is_empty() {
-        Finding::ok(FOREIGN, "no mutating webhook of others is asked about add-ons")
+        Finding::ok(FOREIGN, "no mutating webhook of another program matches add-ons")
     } else {
         Finding::warning(FOREIGN, sentences(&others))
-            .cure("exclude the groups of add-ons in the rules of that webhook: what it changes, Tidegate and GitOps tools take for somebody's wish")
+            .fix("exclude the API groups of add-ons in the rules of that webhook: Tidegate and GitOps tools cannot distinguish its \
+                   changes from those of a user")
             .command("kubectl get mutatingwebhookconfigurations")
     };
     findings.push(finding);
@@ -91,7 +92,8 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
 fn of_added(added: &[&WebhookFault]) -> Vec<Finding> {
     let each = added.iter().rev().map(|fault| {
         Finding::error(ADDED, fault.sentence())
-            .cure("remove it, and find out in the audit log of the API server who added it: it may have read or changed what was written meanwhile")
+            .fix("remove it, and find out in the audit log of the API server who added it: it may have read or changed objects in the \
+                   meantime")
             .command(fault.removal().unwrap_or_default())
     });
     each.collect()
@@ -101,7 +103,7 @@ fn of_twice(twice: &[&WebhookFault]) -> Option<Finding> {
     let (kind, configuration) = twice.first()?.configuration();
     Some(
         Finding::error(EDITED, sentences(twice))
-            .cure("take the second registration away: every object is judged more than once, and by a gate that may be another one")
+            .fix("delete the second registration: every object is checked more than once, possibly by another webhook")
             .command(format!("kubectl delete {} {configuration}", kind.to_lowercase())),
     )
 }
@@ -117,26 +119,27 @@ fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> 
         let count = texts.len();
         let texts = texts.into_iter().collect::<Vec<_>>().join(", ");
         return if count > 1 {
-            let seen = format!("the webhooks name {}: {texts}", counted(count, "place"));
+            let seen = format!("the webhooks have {count} addresses: {texts}");
             Finding::error(REGISTERED, seen)
-                .cure("let all webhooks name one gate")
+                .fix("register all webhooks with the same address")
                 .command(REGISTER)
         } else if trusted.len() > 1 {
-            let seen = format!("the webhooks name {texts}, and caBundle is not the same in all of them");
+            let seen = format!("the webhooks have the address {texts}, but different caBundles");
             Finding::error(REGISTERED, seen)
-                .cure("put the authority of the gate's certificate into caBundle of every webhook (certs/README.md); one that Tidegate keeps is there a moment later")
+                .fix("put the CA of the webhook's certificate into caBundle of every webhook (certs/README.md); if Tidegate maintains \
+                       it, wait a moment")
                 .command("kubectl get mutatingwebhookconfiguration/tidegate-mutate validatingwebhookconfiguration/tidegate-guard -o jsonpath='{range .items[*].webhooks[*]}{.name} {.clientConfig.caBundle}{\"\\n\"}{end}'")
         } else {
-            Finding::ok(REGISTERED, format!("the hub asks the gate at {texts}"))
+            Finding::ok(REGISTERED, format!("the hub calls the webhook at {texts}"))
         };
     }
     let seen = sentences(missing);
     match stage {
         Stage::BeforeStart => Finding::note(REGISTERED, seen)
-            .cure("register them when the gate answers")
+            .fix("register them when the webhook is running")
             .command(REGISTER),
         Stage::Running => Finding::error(REGISTERED, seen)
-            .cure("register them: the hub does not ask the gate, and stores whatever it is given")
+            .fix("register them: the hub does not call the webhook, and stores every object unchecked")
             .command(REGISTER),
     }
 }
@@ -146,31 +149,31 @@ fn sentences(faults: &[&WebhookFault]) -> String {
     all.join("; ")
 }
 
-/// What the API server says of a webhook that it cannot call, the reason, and the cure.
+/// Text in the API server's error for a webhook that it cannot call, the fix, and the command.
 const CAUSES: [(&[&str], &str, &str); 6] = [
     (
         &["x509", "certificate", "tls:"],
-        "put the authority of the gate's certificate into caBundle of the webhooks (certs/README.md)",
+        "put the CA of the webhook's certificate into caBundle of the webhooks (certs/README.md)",
         "kubectl get validatingwebhookconfiguration tidegate-guard -o jsonpath='{.webhooks[0].clientConfig.caBundle}'",
     ),
     (
         &["no endpoints", "no service", "service \""],
-        "start the gate, and let its Service select its pods",
+        "start the webhook, and make its Service select its pods",
         "kubectl get endpointslices -n tidegate",
     ),
     (
         &["connection refused", "connect:", "tcp connect error", "Connect"],
-        "start the gate at the address that the webhooks name",
+        "start the webhook at the address in the webhook configurations",
         "kubectl get validatingwebhookconfiguration tidegate-guard -o jsonpath='{.webhooks[0].clientConfig}'",
     ),
     (
         &["deadline", "timeout", "timed out", "Timeout"],
-        "let the API server reach the gate: NetworkPolicy, firewall and routes of the control plane to pods",
+        "allow connections from the API server to the webhook: NetworkPolicy, firewall, and routes from the control plane to pods",
         "kubectl get networkpolicies -n tidegate",
     ),
     (
         &["no such host", "lookup"],
-        "let the API server resolve the name that the webhooks have",
+        "make sure that the API server can resolve the name in the webhook configurations",
         "kubectl get validatingwebhookconfiguration tidegate-guard -o jsonpath='{.webhooks[0].clientConfig.url}'",
     ),
     (
@@ -181,7 +184,7 @@ const CAUSES: [(&[&str], &str, &str); 6] = [
             "Unauthorized",
             "orbidden",
         ],
-        "let path and client certificate of the webhooks be those that the gate asks for (--path-secret, --client-ca)",
+        "set path and client certificate of the webhook configurations to those that the webhook requires (--path-secret, --client-ca)",
         "kubectl logs -n tidegate deployment/tidegate-gate",
     ),
 ];
@@ -191,17 +194,18 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             return Some(
-                Finding::unknown(ANSWERS, format!("nobody could ask the gate through the hub: {why}"))
-                    .cure("run doctor as somebody who may create ClusterManagementAddOns: the object is sent with dryRun=All and never stored"),
+                Finding::unknown(ANSWERS, format!("the webhook could not be called through the hub: {why}"))
+                    .fix("run doctor as a user who may create ClusterManagementAddOns: the object is sent with dryRun=All and never \
+                           stored"),
             );
         }
         Reading::Seen(Answered::Stored) => {
             return Some(
                 Finding::error(
                     ANSWERS,
-                    "the hub would have stored a faulty ClusterManagementAddOn: it does not ask the gate",
+                    "the hub would have stored an invalid ClusterManagementAddOn: it does not call the webhook",
                 )
-                .cure("register the webhooks, and do not run doctor as a member of tidegate:break-glass")
+                .fix("register the webhooks, and do not run doctor as a member of tidegate:break-glass")
                 .command(REGISTER),
             );
         }
@@ -209,66 +213,68 @@ pub(super) fn answers(facts: &HubFacts) -> Option<Finding> {
     };
     if words.contains("[rollout/min-success-time]") {
         let hook = between(words, "admission webhook \"", "\"").unwrap_or("a webhook");
-        let seen = format!(
-            "a faulty object (dryRun=All) came back refused by {hook} with [rollout/min-success-time]"
-        );
+        let seen =
+            format!("an invalid object (dryRun=All) was rejected by {hook} with [rollout/min-success-time]");
         // The guard comes later, and refuses only what would stop OCM's add-on manager: nothing else was judged.
         return Some(if hook == FIRST {
             Finding::ok(ANSWERS, seen)
         } else {
-            Finding::error(ANSWERS, format!("{seen}, and not by {FIRST}: all that {hook} is not asked about is stored unseen"))
-                .cure("let path, address and caBundle of that webhook be those of the gate")
+            Finding::error(ANSWERS, format!("{seen}, and not by {FIRST}: objects for which {hook} is not called are stored unchecked"))
+                .fix(format!("set path, address and caBundle of {FIRST} to those of the gate"))
                 .command("kubectl get mutatingwebhookconfiguration tidegate-mutate -o jsonpath='{.webhooks[0].clientConfig}'")
         });
     }
     let unreached = words.contains("failed calling webhook") || words.contains("failed to call webhook");
     if unreached {
-        let seen = format!("the API server cannot reach the gate: {words}");
+        let seen = format!("the API server cannot reach the webhook: {words}");
         let cause = CAUSES
             .into_iter()
             .find(|(marks, ..)| marks.iter().any(|mark| words.contains(mark)));
         let finding = Finding::error(ANSWERS, seen);
         return Some(match cause {
-            Some((_, cure, command)) => finding.cure(cure).command(command),
+            Some((_, fix, command)) => finding.fix(fix).command(command),
             None => finding
-                .cure("read the gate's log")
+                .fix("check the log of the webhook")
                 .command("kubectl logs -n tidegate deployment/tidegate-gate"),
         });
     }
-    let seen = format!("a faulty object was refused with {code}, and not in the gate's words: {words}");
+    let seen = format!("an invalid object was rejected with status {code}, but not by Tidegate: {words}");
     Some(
         Finding::error(ANSWERS, seen)
-            .cure("find out who refused it: another webhook or policy comes before the gate, or what answers is no gate of Tidegate")
+            .fix("find out who rejected it: another webhook or policy is called before Tidegate's, or another program answers at its \
+                   address")
             .command("kubectl get validatingwebhookconfigurations,validatingadmissionpolicies"),
     )
 }
 
-/// Whether what is right may be stored: others may stand behind the gate, and refuse everything.
+/// Whether a valid object can be stored: a webhook or policy of another program may reject every object.
 pub(super) fn passes(facts: &HubFacts) -> Option<Finding> {
     let (code, words) = match &facts.passage {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             return Some(Finding::unknown(
                 PASSES,
-                format!("nobody could send a sound object: {why}"),
+                format!("a valid object could not be sent: {why}"),
             ));
         }
         Reading::Seen(Answered::Stored) => {
-            return Some(Finding::ok(PASSES, "a sound object (dryRun=All) may be stored"));
+            return Some(Finding::ok(PASSES, "a valid object (dryRun=All) is admitted"));
         }
         Reading::Seen(Answered::Refused(code, words)) => (code, words),
     };
     if between(words, "admission webhook \"", "\" denied")
         .is_some_and(|hook| hook.ends_with(".gate.tidegate.io"))
     {
-        let seen = format!("the gate refuses even a bare ClusterManagementAddOn: {words}");
-        return Some(Finding::note(PASSES, seen).cure("nothing, where a policy of this hub asks for more"));
+        let seen = format!("the webhook rejects a minimal ClusterManagementAddOn: {words}");
+        return Some(
+            Finding::note(PASSES, seen)
+                .fix("no action is necessary if a policy of this hub requires more fields"),
+        );
     }
-    let seen =
-        format!("a ClusterManagementAddOn with which nothing is wrong cannot be stored ({code}): {words}");
+    let seen = format!("a valid ClusterManagementAddOn cannot be stored (status {code}): {words}");
     Some(
         Finding::error(PASSES, seen)
-            .cure("fix or take away what refuses it: a webhook that cannot be reached and fails closed, or a policy of the API server")
+            .fix("fix or remove the webhook or policy that rejects it, such as a webhook that fails closed and cannot be reached")
             .command("kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies"),
     )
 }
@@ -301,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn webhooks_that_are_gone_edited_or_foreign_are_told() {
+    fn missing_edited_and_foreign_webhooks_are_reported() {
         use Severity::{Error, Note, Ok, Warning};
         let sound = as_printed();
         assert_eq!(
@@ -327,7 +333,7 @@ mod tests {
         distrusted.validating[0]["webhooks"][1]["clientConfig"]["caBundle"] = json!("b3RoZXI=");
         let told = registered(&with(distrusted, Stage::Running)).remove(0);
         assert_eq!(told.severity, Error);
-        assert!(told.seen.contains("caBundle is not the same"), "{}", told.seen);
+        assert!(told.seen.contains("different caBundles"), "{}", told.seen);
         let mut foreign = sound;
         foreign.mutating.push(
             json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
@@ -341,8 +347,8 @@ mod tests {
         assert_eq!(severities(&hidden), [(REGISTERED, Severity::Unknown)]);
     }
 
-    /// Asserts what is said of an answer: how bad it is, words of it, and words of the cure.
-    fn says(answer: Reading<Answered>, severity: Severity, words: &str, cure: &str) {
+    /// Asserts the severity of an answer, words of its message, and words of its fix.
+    fn says(answer: Reading<Answered>, severity: Severity, words: &str, fix: &str) {
         let facts = HubFacts {
             answer,
             ..HubFacts::default()
@@ -350,7 +356,7 @@ mod tests {
         let found = answers(&facts).expect("said");
         assert_eq!(found.severity, severity, "{}", found.seen);
         assert!(found.seen.contains(words), "{}", found.seen);
-        assert!(found.cure.contains(cure), "{}: {}", found.seen, found.cure);
+        assert!(found.fix.contains(fix), "{}: {}", found.seen, found.fix);
     }
 
     fn refused(words: &str) -> Reading<Answered> {
@@ -358,12 +364,12 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_says_whether_the_gate_was_asked() {
+    fn the_response_shows_whether_the_webhook_was_called() {
         let denied = "admission webhook \"mutate.gate.tidegate.io\" denied the request: spec: … [rollout/min-success-time]";
         says(
             refused(denied),
             Severity::Ok,
-            "refused by mutate.gate.tidegate.io",
+            "rejected by mutate.gate.tidegate.io",
             "",
         );
         let late = denied.replace("mutate.gate", "guard.gate");
@@ -371,24 +377,19 @@ mod tests {
             refused(&late),
             Severity::Error,
             "not by mutate.gate.tidegate.io",
-            "caBundle of that webhook",
+            "caBundle of mutate.gate.tidegate.io",
         );
         let stored = Reading::Seen(Answered::Stored);
         says(stored, Severity::Error, "would have stored", "register");
         let other = refused("denied by another-policy");
-        says(
-            other,
-            Severity::Error,
-            "not in the gate's words",
-            "who refused it",
-        );
+        says(other, Severity::Error, "not by Tidegate", "who rejected it");
         let hidden = Reading::Refused("forbidden".to_owned());
-        says(hidden, Severity::Unknown, "nobody could ask", "dryRun=All");
+        says(hidden, Severity::Unknown, "could not be called", "dryRun=All");
         assert_eq!(answers(&HubFacts::default()), None);
     }
 
     #[test]
-    fn whoever_refuses_what_is_right_is_told() {
+    fn a_rejection_of_a_valid_object_is_reported() {
         let said = |passage: Reading<Answered>| {
             let facts = HubFacts {
                 passage,
@@ -416,9 +417,9 @@ mod tests {
     }
 
     #[test]
-    fn why_the_gate_is_not_reached_decides_the_cure() {
+    fn the_fix_depends_on_why_the_webhook_is_not_reached() {
         let call = "Internal error occurred: failed calling webhook \"guard.gate.tidegate.io\": failed to call webhook: Post \"https://x\": ";
-        for (why, cure) in [
+        for (why, fix) in [
             (
                 "tls: failed to verify certificate: x509: certificate signed by unknown authority",
                 "caBundle",
@@ -429,7 +430,7 @@ mod tests {
             ),
             (
                 "dial tcp 10.0.0.1:443: connect: connection refused",
-                "start the gate at",
+                "start the webhook at",
             ),
             ("context deadline exceeded", "NetworkPolicy"),
             ("dial tcp: lookup gate.example: no such host", "resolve the name"),
@@ -443,7 +444,7 @@ mod tests {
                 refused(&format!("{call}{why}")),
                 Severity::Error,
                 "cannot reach",
-                cure,
+                fix,
             );
         }
     }

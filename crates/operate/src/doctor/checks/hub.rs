@@ -1,4 +1,4 @@
-//! The API server itself: how old it is, and what time it says.
+//! Checks the version and the clock of the API server.
 //!
 //! Decides from which version on a hub is right. Never knows a kind.
 
@@ -16,10 +16,10 @@ const MATCH_CONDITIONS: u32 = 28;
 
 /// The `Date` of an answer has whole seconds, and a question takes time: less than this is no difference.
 const SAME: SignedDuration = SignedDuration::from_secs(3);
-/// A difference up to this does no harm: certificates count from an hour ago as a rule, and plans go by the hub's time.
+/// A difference up to this does no harm: certificates are usually valid from an hour ago, and plans use the hub's time.
 const NEAR: SignedDuration = SignedDuration::from_secs(60);
 
-/// Returns whether a hub of this version keeps match conditions; one that does not tell its version counts as new.
+/// Returns whether a hub of this version keeps match conditions; one without a known version counts as new.
 pub(crate) fn keeps_conditions(version: &Reading<(String, String, String)>) -> bool {
     minor(version).is_none_or(|minor| minor >= MATCH_CONDITIONS)
 }
@@ -43,26 +43,26 @@ pub(super) fn kubernetes(version: &Reading<(String, String, String)>) -> Option<
         Reading::Refused(why) => {
             return Some(Finding::unknown(
                 KUBERNETES,
-                format!("the hub does not tell its version: {why}"),
+                format!("the version of the hub cannot be read: {why}"),
             ));
         }
         Reading::Seen(version) => version,
     };
     let Some(found) = number(major, minor) else {
-        let seen = format!("Kubernetes {whole}, of which nothing is known");
-        return Some(Finding::unknown(KUBERNETES, seen).cure("see docs/kubernetes-versions.md"));
+        let seen = format!("unknown version: Kubernetes {whole}");
+        return Some(Finding::unknown(KUBERNETES, seen).fix("see docs/kubernetes-versions.md"));
     };
     if found < MATCH_CONDITIONS {
         let seen = format!("Kubernetes {whole} drops match conditions of webhooks");
         return Some(
             Finding::error(KUBERNETES, seen)
-                .cure("upgrade the hub to 1.30 or newer; until then register the webhooks without conditions")
+                .fix("upgrade the hub to 1.30 or newer; until then register the webhooks without conditions")
                 .command("tidegate reference webhooks --without-conditions | kubectl apply -f -"),
         );
     }
     if found < MADE_FOR {
-        let seen = format!("Kubernetes {whole} is older than 1.30, which Tidegate is made for");
-        return Some(Finding::warning(KUBERNETES, seen).cure("upgrade the hub"));
+        let seen = format!("Kubernetes {whole} is older than 1.30, the oldest supported version");
+        return Some(Finding::warning(KUBERNETES, seen).fix("upgrade the hub"));
     }
     Some(Finding::ok(KUBERNETES, format!("Kubernetes {whole}")))
 }
@@ -73,7 +73,7 @@ pub(super) fn clock(dates: &Reading<Dates>) -> Option<Finding> {
         Reading::Refused(why) => {
             return Some(Finding::unknown(
                 CLOCK,
-                format!("the hub does not tell the time: {why}"),
+                format!("the time of the hub cannot be read: {why}"),
             ));
         }
         Reading::Seen(dates) => dates,
@@ -89,14 +89,13 @@ pub(super) fn clock(dates: &Reading<Dates>) -> Option<Finding> {
         "ahead of"
     };
     let seen = format!("the clock of this machine is {size:#} {side} the hub");
-    let cure =
-        "synchronize both clocks (NTP); plans go by the hub's time, certificates and logs by this machine's";
+    let fix = "synchronize both clocks (NTP); plans use the hub's time, certificates and logs the time of this machine";
     let finding = if size <= NEAR {
         Finding::warning(CLOCK, seen)
     } else {
         Finding::error(CLOCK, seen)
     };
-    Some(finding.cure(cure).command("timedatectl status"))
+    Some(finding.fix(fix).command("timedatectl status"))
 }
 
 #[cfg(test)]
@@ -110,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn old_and_unknown_hubs_are_told() {
+    fn old_and_unknown_hubs_are_reported() {
         let rows = [
             (version("1", "36"), Severity::Ok, true),
             (version("1", "30+"), Severity::Ok, true),
@@ -130,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_that_differ_are_told_with_the_side() {
+    fn clocks_that_differ_are_reported_with_the_side() {
         let hub = Timestamp::from_second(1_900_000_000).expect("a time");
         let rows = [
             (0, Severity::Ok, "the same time"),

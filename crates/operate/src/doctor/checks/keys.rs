@@ -16,13 +16,14 @@ pub(super) fn shared(facts: &HubFacts) -> Option<Finding> {
     let (namespace, name) = place.split_once('/').unwrap_or_default();
     Some(match found {
         None => Finding::error(SHARED, format!("there is no Secret {place}: {LOSS}"))
-            .cure("apply the installation again, which has this Secret; the webhook then writes a key into it")
+            .fix("apply the installation again, which contains this Secret; the webhook then writes a key into it")
             .command(format!("kubectl get secret {name} -n {namespace}")),
         Some(Ok(0)) => Finding::error(SHARED, format!("Secret {place} is empty: {LOSS}"))
-            .cure("see the log of the webhook, which writes a first key: it needs --record-keys, and update on this Secret")
+            .fix("check the log of the webhook, which writes the first key: it requires --record-keys and the permission to update this \
+                   Secret")
             .command(format!("kubectl logs deployment/tidegate-gate -n {namespace}")),
         Some(Err(fault)) => Finding::error(SHARED, format!("Secret {place}: {fault}: {LOSS}"))
-            .cure("remove this entry, or replace it by 32 random bytes or more")
+            .fix("remove this entry, or replace it with 32 or more random bytes")
             .command(format!("kubectl edit secret {name} -n {namespace}")),
         Some(Ok(count)) => Finding::ok(
             SHARED,
@@ -37,7 +38,7 @@ mod tests {
     use crate::doctor::finding::Severity;
 
     #[test]
-    fn a_secret_without_a_usable_key_is_an_error_with_its_cure() {
+    fn a_secret_without_a_usable_key_is_an_error_with_a_fix() {
         let of = |keys| {
             let place = "tidegate/tidegate-record-keys".to_owned();
             let facts = HubFacts {
@@ -55,7 +56,7 @@ mod tests {
             assert_eq!(found.severity, Severity::Error);
             assert!(found.seen.contains(seen), "{}", found.seen);
             assert!(
-                !found.cure.is_empty() && found.command.contains("-n tidegate"),
+                !found.fix.is_empty() && found.command.contains("-n tidegate"),
                 "{found:?}"
             );
         }

@@ -26,7 +26,7 @@ pub(super) fn served(facts: &HubFacts) -> Option<Finding> {
         Reading::Refused(why) => {
             return Some(Finding::unknown(
                 OCM,
-                format!("the hub does not tell which kinds it serves: {why}"),
+                format!("the kinds that the hub serves cannot be read: {why}"),
             ));
         }
         Reading::Seen(served) => served,
@@ -66,7 +66,7 @@ pub(super) fn served(facts: &HubFacts) -> Option<Finding> {
     );
     Some(
         Finding::error(OCM, seen)
-            .cure(INSTALL_OCM)
+            .fix(INSTALL_OCM)
             .command("clusteradm init --wait"),
     )
 }
@@ -107,8 +107,8 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
         }
     }
     let parts = [
-        ("the hub has no ", &absent),
-        ("the hub does not serve ", &dead),
+        ("missing on the hub: ", &absent),
+        ("not served by the hub: ", &dead),
         ("older than this program: ", &old),
     ];
     let parts = parts.into_iter().filter(|(_, names)| !names.is_empty());
@@ -117,15 +117,16 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
         .collect();
     if parts.is_empty() {
         let seen = format!(
-            "all {} of Tidegate's own are as this program prints them",
+            "all {} of Tidegate are as this program prints them",
             counted(ours.len(), "kind")
         );
         return Some(Finding::ok(OWN, seen));
     }
-    let cure = "apply the definitions of this program: without them there are no policies, no hub configurations, no roll-ups and no upgrades";
+    let fix = "apply the definitions of this program: without them AddOnPolicies, AddOnHubConfigs, AddOnRollouts and \
+                ManagedClustersUpgrades are not available";
     Some(
         Finding::warning(OWN, parts.join("; "))
-            .cure(cure)
+            .fix(fix)
             .command("tidegate crds | kubectl apply -f -"),
     )
 }
@@ -173,10 +174,10 @@ pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
         });
     let broken: Vec<(&String, &String)> = broken.collect();
     if let Some((kind, why)) = broken.first() {
-        let seen = format!("{kind} cannot be read in the version that is converted: {why}");
+        let seen = format!("{kind} cannot be read in the converted version: {why}");
         findings.push(
             Finding::error(CONVERSION, seen)
-                .cure("fix the conversion webhook that the definition names: until then no klusterlet reads its add-ons")
+                .fix("fix the conversion webhook of the CustomResourceDefinition: until then klusterlets cannot read their add-ons")
                 .command(format!("kubectl get crd {CMA} -o jsonpath='{{.spec.conversion}}'")),
         );
     }
@@ -186,10 +187,10 @@ pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
     for (name, ours) in extended() {
         let Some(found) = live.get(&name) else { continue };
         if erasure(found, &ours) == Erasure::Certain {
-            let seen = format!("every write of {name} through another version erases Tidegate's fields");
+            let seen = format!("every write of {name} in another version erases Tidegate's fields");
             findings.push(
                 Finding::error(CONVERSION, seen)
-                    .cure("have the hub convert with Tidegate's /convert, or take the fields out (docs/ocm/definitions.md)")
+                    .fix("make the hub convert with Tidegate's /convert, or remove the fields (docs/ocm/definitions.md)")
                     .command("tidegate definitions revert"),
             );
         }
@@ -197,7 +198,7 @@ pub(super) fn conversion(facts: &HubFacts) -> Vec<Finding> {
     if findings.is_empty() && !facts.converted.is_empty() {
         let by = live.get(CMA).and_then(converter);
         let by = by.map_or_else(
-            || "nobody has to convert".to_owned(),
+            || "no conversion is necessary".to_owned(),
             |by| format!("converted by {}", place(&by)),
         );
         findings.push(Finding::ok(
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kind_of_ocm_that_is_not_served_is_told_with_its_name() {
+    fn a_kind_of_ocm_that_is_not_served_is_reported_with_its_name() {
         let mut facts = HubFacts {
             served: Reading::Seen(all_served()),
             ..HubFacts::default()
@@ -270,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_of_our_own_that_are_gone_dead_or_old_are_told() {
+    fn own_definitions_that_are_missing_not_established_or_old_are_reported() {
         let of = |definitions: BTreeMap<String, Value>| HubFacts {
             definitions: Reading::Seen(definitions),
             ..HubFacts::default()
@@ -282,11 +283,11 @@ mod tests {
         assert!(
             said(gone)
                 .seen
-                .contains("the hub has no \"addonpolicies.tidegate.io\"")
+                .contains("missing on the hub: \"addonpolicies.tidegate.io\"")
         );
         let mut dead = definitions();
         dead.get_mut("addonpolicies.tidegate.io").expect("ours")["status"] = json!({});
-        assert!(said(dead).seen.contains("does not serve"));
+        assert!(said(dead).seen.contains("not served by the hub"));
         let mut old = definitions();
         let schema =
             &mut old.get_mut("addonrollouts.tidegate.io").expect("ours")["spec"]["versions"][0]["schema"];
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversion_that_does_not_answer_or_erases_is_told() {
+    fn a_conversion_that_does_not_answer_or_erases_is_reported() {
         let mut facts = HubFacts {
             definitions: Reading::Seen(definitions()),
             converted: BTreeMap::from([("managedclusteraddons.v1beta1".to_owned(), Reading::Seen(()))]),

@@ -1,4 +1,4 @@
-//! Who else manages add-ons, and which of our replicas writes.
+//! Checks which other program manages add-ons, and which replica of Tidegate writes.
 //!
 //! Decides what a Lease, the switch of OCM's operator and the marks of add-ons say together. Never decides who should manage.
 
@@ -34,7 +34,7 @@ pub(super) fn operator(facts: &HubFacts) -> Option<Finding> {
     let Some(version) = definitions.get(OF_OPERATOR).and_then(version_annotation) else {
         return Some(Finding::note(
             OPERATOR,
-            "no version of OCM's operator is written on its definitions",
+            "OCM's definitions have no annotation with the version of its operator",
         ));
     };
     let mut numbers = version.trim_start_matches('v').split(['.', '-', '+']);
@@ -44,12 +44,12 @@ pub(super) fn operator(facts: &HubFacts) -> Option<Finding> {
     match found {
         (Some(major), Some(minor)) if (major, minor) == TRIED => Some(Finding::ok(OPERATOR, seen)),
         (Some(_), Some(_)) => Some(
-            Finding::note(OPERATOR, format!("{seen}, which Tidegate was not tried with"))
-                .cure("read docs/ocm/compatibility.md, and begin with --controllers observe"),
+            Finding::note(OPERATOR, format!("{seen}, which was not tested with Tidegate"))
+                .fix("read docs/ocm/compatibility.md, and start with --controllers observe"),
         ),
         (Some(_) | None, None) | (None, Some(_)) => Some(Finding::unknown(
             OPERATOR,
-            format!("{seen} is no version that can be read"),
+            format!("{seen} is not a valid version"),
         )),
     }
 }
@@ -86,20 +86,20 @@ impl<'a> Held<'a> {
         !self.holder.is_empty() && self.age.is_some_and(is_recent)
     }
 
-    /// Returns what no holder writes who renews it in time.
+    /// Returns a value that a holder that renews in time does not write.
     fn oddity(&self) -> Option<String> {
         let off = self.age.filter(|age| *age < AHEAD || *age > LONGEST);
         if let Some(age) = off {
             let off = whole_seconds(age.abs());
             let which = if age.is_negative() { "ahead of" } else { "behind" };
             return Some(format!(
-                "the clock of its machine is {off:#} {which} that of the hub"
+                "the clock of its machine is {off:#} {which} the clock of the hub"
             ));
         }
         let is_odd = self.is_ours() && self.lasts != OURS_LASTS;
         is_odd.then(|| {
             format!(
-                "it announces {:#}, and a replica of Tidegate {:#}: somebody else has written it",
+                "its duration is {:#}, but a replica of Tidegate uses {:#}: another client has written it",
                 self.lasts, OURS_LASTS
             )
         })
@@ -132,8 +132,8 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             let seen = format!("the Lease of OCM's add-on manager cannot be read: {why}");
-            return Some(Finding::unknown(STOCK, seen).cure(
-                "grant `list` and `watch` of it (manifests/rbac/controllers.yaml); until then its add-ons are left alone",
+            return Some(Finding::unknown(STOCK, seen).fix(
+                "grant `list` and `watch` of it (manifests/rbac/controllers.yaml); until then Tidegate does not manage its add-ons",
             ));
         }
         Reading::Seen(election) => election,
@@ -146,8 +146,8 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         .map(|(lease, now)| Held::of(lease, now));
     let Some(held) = held.filter(Held::is_alive) else {
         let rest = match is_off {
-            Some(true) => " and its operator is told to leave it off",
-            Some(false) => "; OCM's operator keeps its Deployment, so it may come back",
+            Some(true) => " and is disabled in its ClusterManager",
+            Some(false) => "; OCM's operator keeps its Deployment, so it may become active again",
             None => "",
         };
         return Some(Finding::ok(
@@ -165,31 +165,33 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
     Some(at_work(&held, &listed_templates(&facts.fleet.addons), is_off))
 }
 
-/// What is to be said while OCM's manager holds its Lease.
+/// Returns the finding while OCM's manager holds its Lease.
 fn at_work(held: &Held<'_>, fought: &[String], is_off: Option<bool>) -> Finding {
     if let Some(first) = fought.first() {
         let seen = format!(
-            "OCM's add-on manager is active ({}) and runs a manager of its own for {}, although marked lifecycle=tidegate: both write indefinitely",
+            "OCM's add-on manager is active ({}) and also manages {}, in spite of the annotation lifecycle=tidegate: both overwrite each \
+             other's changes indefinitely",
             held.holder,
             listed(fought.iter().map(String::as_str))
         );
         return Finding::error(STOCK, seen)
-            .cure("take addontemplates out of spec.supportedConfigs of these add-ons, then restart OCM's manager (docs/ocm/beside.md)")
+            .fix("remove addontemplates from spec.supportedConfigs of these add-ons, then restart OCM's add-on manager \
+                   (docs/ocm/beside.md)")
             .command(format!("kubectl edit clustermanagementaddon {first}"));
     }
     let seen = format!(
-        "OCM's add-on manager is active ({}, renewed {}); add-ons without the annotation lifecycle=tidegate are left to it",
+        "OCM's add-on manager is active ({}, renewed {}); it manages the add-ons without the annotation lifecycle=tidegate",
         held.holder,
         held.age()
     );
     let finding = match is_off {
-        Some(true) => Finding::warning(STOCK, format!("{seen}, and yet AddonManagement is disabled")),
+        Some(true) => Finding::warning(STOCK, format!("{seen}, although AddonManagement is disabled")),
         Some(false) | None => Finding::note(STOCK, seen),
     };
-    finding.cure("choose who drives add-ons: docs/ocm/beside.md or docs/ocm/instead.md")
+    finding.fix("choose which program manages add-ons: docs/ocm/beside.md or docs/ocm/instead.md")
 }
 
-/// Returns whether OCM's operator is told to run no add-on manager; nothing where there is no operator.
+/// Returns whether the ClusterManager disables OCM's add-on manager; `None` if there is no operator.
 fn switched_off(managers: &Reading<Vec<Value>>) -> Option<bool> {
     let Reading::Seen(managers) = managers else {
         return None;
@@ -228,10 +230,8 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
     let election = match &facts.election {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
-            let seen = format!("the Lease by which replicas elect cannot be read: {why}");
-            return Some(
-                Finding::unknown(ELECTION, seen).cure("name it with --elect, and grant `get` of it"),
-            );
+            let seen = format!("the Lease of the leader election cannot be read: {why}");
+            return Some(Finding::unknown(ELECTION, seen).fix("name it with --elect, and grant `get` of it"));
         }
         Reading::Seen(election) => election,
     };
@@ -248,16 +248,16 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         return Some(if *named {
             Finding::error(
                 ELECTION,
-                format!("{seen}: no replica has ever stood for election, and nobody writes"),
+                format!("{seen}: no replica has taken part in the leader election, so no replica writes"),
             )
-            .cure("start the controllers, or name the Lease by which they elect")
+            .fix("start the controllers, or pass the Lease of their leader election")
             .command(format!("kubectl get deployments,leases -n {namespace}"))
         } else {
             Finding::note(
                 ELECTION,
-                format!("{seen}: no replica elects, which is right where one process writes"),
+                format!("{seen}: no leader election, which is correct if only one process writes"),
             )
-            .cure("give --elect to doctor if replicas elect: then it is an error that nobody does")
+            .fix("pass --elect to doctor if there are several replicas: then a missing leader is an error")
         });
     };
     let held = Held::of(lease, now(facts)?);
@@ -269,7 +269,7 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
             finding.command(look)
         }
     } else {
-        led_by_nobody(&held, place)
+        without_leader(&held, place)
     })
 }
 
@@ -279,28 +279,29 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
     let handed = count.map_or_else(String::new, |count| format!(", {}", counted(count, "change")));
     let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
     if !held.is_ours() {
-        let seen = format!("{seen}: that is no replica of Tidegate, so Tidegate writes nothing");
-        return Finding::error(ELECTION, seen).cure("wait for its end, or elect by another Lease (--elect)");
+        let seen = format!("{seen}: the holder is not a replica of Tidegate, so Tidegate writes nothing");
+        return Finding::error(ELECTION, seen)
+            .fix("wait until that Lease expires, or use another Lease (--elect)");
     }
     match held.oddity() {
         None => Finding::ok(ELECTION, seen),
         Some(odd) => Finding::warning(ELECTION, format!("{seen}; {odd}"))
-            .cure("set the clock of that machine; a Lease that is not renewed is taken over and written again within two minutes"),
+            .fix("correct the clock of that machine; another replica takes over a Lease that is not renewed within two minutes"),
     }
 }
 
-fn led_by_nobody(held: &Held<'_>, place: &str) -> Finding {
+fn without_leader(held: &Held<'_>, place: &str) -> Finding {
     let seen = if held.holder.is_empty() {
-        format!("nobody holds {place}: nobody writes")
+        format!("no replica holds {place}, so none writes")
     } else {
         format!(
-            "{} held {place} and renewed it {}: it is over, and nobody writes",
+            "{} held {place} and renewed it {}: it has expired, and no replica writes",
             held.holder,
             held.age()
         )
     };
     Finding::error(ELECTION, seen)
-        .cure("start the controllers, or read why they do not lead in their log")
+        .fix("start the controllers, or check in their log why none leads")
         .command("kubectl logs -n tidegate deployment/tidegate-controllers")
 }
 
@@ -352,8 +353,8 @@ mod tests {
         }
     }
 
-    /// Asserts how bad each Lease is said to be, and in which words.
-    fn told(rows: Vec<(Reading<Election>, Severity, &str)>) {
+    /// Asserts the severity and the message for each Lease.
+    fn reports(rows: Vec<(Reading<Election>, Severity, &str)>) {
         for (election_fact, severity, words) in rows {
             let facts = HubFacts {
                 election: election_fact,
@@ -366,19 +367,27 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_nobody_renews_is_told_with_its_age() {
+    fn a_lease_that_is_not_renewed_is_reported_with_its_age() {
         use Severity::{Error, Ok, Unknown};
         let ours = "tidegate_a_1";
-        told(vec![
+        reports(vec![
             (lease(ours, "2030-01-01T00:00:18.5Z"), Ok, "1s ago, 2 changes"),
-            (lease(ours, "2030-01-01T00:00:00Z"), Error, "20s ago: it is over"),
-            (lease("", "2030-01-01T00:00:18Z"), Error, "nobody holds"),
+            (
+                lease(ours, "2030-01-01T00:00:00Z"),
+                Error,
+                "20s ago: it has expired",
+            ),
+            (lease("", "2030-01-01T00:00:18Z"), Error, "no replica holds"),
             (
                 lease(OCMS, "2030-01-01T00:00:18Z"),
                 Error,
-                "no replica of Tidegate",
+                "not a replica of Tidegate",
             ),
-            (lasting(OCMS, "2029-12-31T23:58:00Z", 86_400), Error, "it is over"),
+            (
+                lasting(OCMS, "2029-12-31T23:58:00Z", 86_400),
+                Error,
+                "it has expired",
+            ),
             (Reading::Refused("no".to_owned()), Unknown, "cannot be read"),
         ]);
     }
@@ -388,31 +397,31 @@ mod tests {
     fn a_lease_is_alive_when_it_moves_and_not_because_it_says_so() {
         use Severity::{Error, Ok, Warning};
         let ours = "tidegate_a_1";
-        told(vec![
+        reports(vec![
             (
                 lasting(ours, "2029-12-31T23:59:40Z", 86_400),
                 Error,
-                "40s ago: it is over",
+                "40s ago: it has expired",
             ),
             (
                 lasting(ours, "2030-01-01T00:00:18Z", 86_400),
                 Warning,
-                "it announces 24h",
+                "its duration is 24h",
             ),
             (
                 lease(ours, "2030-01-01T01:00:20Z"),
                 Error,
-                "1h ahead of now: it is over",
+                "1h ahead of now: it has expired",
             ),
             (
                 moving(ours, "2030-01-01T01:00:20Z"),
                 Warning,
-                "1h ahead of that of the hub",
+                "1h ahead of the clock of the hub",
             ),
             (
                 moving(ours, "2029-01-01T00:00:00Z"),
                 Warning,
-                "behind that of the hub",
+                "behind the clock of the hub",
             ),
             (moving(ours, "2030-01-01T00:00:18Z"), Ok, "2s ago"),
         ]);
@@ -438,7 +447,7 @@ mod tests {
         assert_eq!(
             said(true, Stage::BeforeStart),
             None,
-            "before the start nobody leads"
+            "before the start no replica leads"
         );
     }
 
@@ -466,7 +475,7 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_ocm_is_told_and_one_that_was_not_tried_is_a_note() {
+    fn the_version_of_ocm_is_reported_and_an_untested_one_is_a_note() {
         let of = |version: &str| {
             let definition = json!({"metadata": {"annotations": {"operator.open-cluster-management.io/version": version}}});
             let definitions = BTreeMap::from([(OF_OPERATOR.to_owned(), definition)]);

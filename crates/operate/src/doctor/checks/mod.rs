@@ -1,4 +1,4 @@
-//! What is looked at, in the order in which it should be cured: a table of contents.
+//! The checks, in the order in which problems should be fixed.
 
 mod account;
 mod backstop;

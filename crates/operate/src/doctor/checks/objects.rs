@@ -1,4 +1,4 @@
-//! What lies on the hub and does not work: policies, add-ons that stand still, objects that cannot be read.
+//! Checks the objects on the hub: policies, stalled add-ons, objects that cannot be decoded.
 //!
 //! Decides by conditions that are on the hub. Never judges an object itself: gate and audit do.
 
@@ -15,7 +15,7 @@ const POLICIES: &str = "policies/compiled";
 const STALLED: &str = "addons/stalled";
 const MALFORMED: &str = "objects/readable";
 
-/// How many are told with their message; the rest is counted.
+/// How many are listed with their message; the others are counted.
 const NAMED: usize = 3;
 /// The longest message that is repeated.
 const LONGEST: usize = 200;
@@ -91,7 +91,7 @@ pub(super) fn policies(fleet: &Fleet) -> Vec<Finding> {
         );
         findings.push(
             Finding::error(POLICIES, seen)
-                .cure("correct the policy; until then its last good version is in force, if it had one")
+                .fix("correct the policy; until then its last valid version is in force, if it had one")
                 .command(format!(
                     "kubectl describe addonpolicy {}",
                     text(first, "/metadata/name")
@@ -100,12 +100,12 @@ pub(super) fn policies(fleet: &Fleet) -> Vec<Finding> {
     }
     if unseen > 0 {
         let seen = format!(
-            "{unseen} of {} policies have no status: no controllers of Tidegate have looked at them",
+            "{unseen} of {} policies have no status: the controllers of Tidegate have not processed them",
             policies.len()
         );
         findings.push(
             Finding::warning(POLICIES, seen)
-                .cure("start the controllers")
+                .fix("start the controllers")
                 .command("kubectl get addonpolicies"),
         );
     }
@@ -124,7 +124,7 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
         Reading::Seen(addons) => addons,
     };
     let roll_ups = seen(&fleet.rollouts);
-    let still = standing(addons.iter().chain(roll_ups));
+    let still = stalled_objects(addons.iter().chain(roll_ups));
     let (unread, rest): (Vec<_>, Vec<_>) = still
         .into_iter()
         .partition(|(_, one)| Reason::word_is(text(one, "/reason"), Class::Unread));
@@ -132,32 +132,33 @@ pub(super) fn stalled(fleet: &Fleet) -> Vec<Finding> {
     if let Some((first, _)) = unread.first() {
         let name = text(first, "/metadata/name");
         let seen = format!(
-            "the controllers cannot read what {} depends on, and hold it: {}",
+            "the controllers cannot read the objects that {} depends on, and do not change them: {}",
             counted(unread.len(), "add-on"),
             told(&unread, fleet.listing)
         );
         findings.push(
             Finding::error(STALLED, seen)
-                .cure("give the controllers the right to get the object (manifests/rbac of this version), or see why the API server does not answer")
+                .fix("grant the controllers permission to get the object (manifests/rbac of this version), or check why the API server \
+                       does not respond")
                 .command(format!("tidegate why {name}")),
         );
     }
     if let Some((first, _)) = rest.first() {
         let (count, name) = (rest.len(), text(first, "/metadata/name"));
         let seen = format!(
-            "{count} of {} add-ons stand still: {}",
+            "{count} of {} add-ons are stalled: {}",
             addons.len(),
             told(&rest, fleet.listing)
         );
         findings.push(
             Finding::warning(STALLED, seen)
-                .cure("each waits for a human; ask why")
+                .fix("each requires an administrator; show the cause with tidegate why")
                 .command(format!("tidegate why {name}")),
         );
     }
     findings.extend(upgrades(seen(&fleet.upgrades), fleet.listing));
     if findings.is_empty() {
-        let everywhere = format!("{}, and none stands still", counted(addons.len(), "add-on"));
+        let everywhere = format!("{}, and none is stalled", counted(addons.len(), "add-on"));
         let on_clusters = on_clusters(seen(&fleet.instances));
         findings.push(on_clusters.unwrap_or_else(|| Finding::ok(STALLED, everywhere)));
     }
@@ -171,29 +172,29 @@ fn seen(reading: &Reading<Vec<Value>>) -> &[Value] {
     }
 }
 
-/// Returns what is said of upgrades of clusters that are stalled.
+/// Reports stalled upgrades of clusters.
 fn upgrades(upgrades: &[Value], listing: Listing) -> Option<Finding> {
     let still: Vec<(&Value, &Value)> = upgrades
         .iter()
         .filter_map(|upgrade| Some((upgrade, still(upgrade)?)))
         .collect();
     let (first, _) = still.first()?;
-    let all = counted(upgrades.len(), "upgrade");
+    let all = upgrades.len();
     let seen = format!(
-        "{} of {all} of clusters stand still: {}",
+        "{} of {all} ManagedClustersUpgrades are stalled: {}",
         still.len(),
         told(&still, listing)
     );
     let (namespace, name) = (text(first, "/metadata/namespace"), text(first, "/metadata/name"));
     Some(
         Finding::warning(STALLED, seen)
-            .cure("each waits for an administrator; ask why")
+            .fix("each requires an administrator; show the cause with tidegate why")
             .command(format!("tidegate why mcu/{namespace}/{name}")),
     )
 }
 
-/// Returns the objects that stand still, each name once, with the condition that says so.
-fn standing<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<(&'a Value, &'a Value)> {
+/// Returns the stalled objects, each name once, with the condition.
+fn stalled_objects<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<(&'a Value, &'a Value)> {
     let mut names = BTreeSet::new();
     objects
         .filter_map(|object| Some((object, still(object)?)))
@@ -201,7 +202,7 @@ fn standing<'a>(objects: impl Iterator<Item = &'a Value>) -> Vec<(&'a Value, &'a
         .collect()
 }
 
-/// Returns the condition by which an object stands still. A placement that does not exist is waited for only because it may be applied
+/// Returns the condition of a stalled object. A placement that does not exist is waited for only because it may be applied
 /// next.
 fn still(object: &Value) -> Option<&Value> {
     let stalled = condition(object, "Stalled").filter(|one| text(one, "/status") == "True");
@@ -212,16 +213,16 @@ fn still(object: &Value) -> Option<&Value> {
     })
 }
 
-/// What stands still on single clusters, of add-ons that do not as a whole.
+/// Reports stalled instances of add-ons that are not stalled as a whole.
 fn on_clusters(instances: &[Value]) -> Option<Finding> {
     let stands = |one: &&Value| {
         condition(one, "Stalled").is_some_and(|condition| text(condition, "/status") == "True")
     };
     let first = instances.iter().find(stands)?;
     let count = instances.iter().filter(stands).count();
-    let seen = format!("{count} of {} add-ons on clusters stand still", instances.len());
+    let seen = format!("{count} of {} ManagedClusterAddOns are stalled", instances.len());
     let (name, cluster) = (text(first, "/metadata/name"), text(first, "/metadata/namespace"));
-    let finding = Finding::warning(STALLED, seen).cure("ask why");
+    let finding = Finding::warning(STALLED, seen).fix("show the cause with tidegate why");
     Some(finding.command(format!("tidegate why {name} --cluster {cluster}")))
 }
 
@@ -231,13 +232,13 @@ pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
         Reading::Refused(why) => {
             return Some(Finding::unknown(
                 MALFORMED,
-                format!("not every object was looked at: {why}"),
+                format!("not every object was checked: {why}"),
             ));
         }
         Reading::Seen(faults) => faults,
     };
     if faults.is_empty() {
-        return Some(Finding::ok(MALFORMED, "every object can be read"));
+        return Some(Finding::ok(MALFORMED, "every object can be decoded"));
     }
     let longest = fleet.listing.most(LONGEST);
     let words: Vec<String> = faults
@@ -245,14 +246,14 @@ pub(super) fn malformed(fleet: &Fleet) -> Option<Finding> {
         .map(|(words, _)| shortened(words, longest))
         .collect();
     let seen = format!(
-        "{} cannot be read, and left out: {}",
+        "{} cannot be decoded and are ignored: {}",
         counted(faults.len(), "object"),
         several(&words, fleet.listing.most(NAMED))
     );
     let command = faults.first().map_or("", |(_, command)| command);
     Some(
         Finding::error(MALFORMED, seen)
-            .cure("correct them; the gate refuses such objects, so they were stored without it")
+            .fix("correct them; the webhook rejects such objects, so they were stored while it was unavailable")
             .command(command),
     )
 }
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_that_does_not_compile_is_told_with_its_words() {
+    fn a_policy_that_does_not_compile_is_reported_with_its_message() {
         let said = |all: Vec<Value>| {
             policies(&Fleet {
                 policies: Reading::Seen(all),
@@ -299,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn add_ons_that_stand_still_are_named() {
+    fn stalled_add_ons_are_named() {
         let said = |addons: Vec<Value>, instances: Vec<Value>| {
             let fleet = Fleet {
                 addons: Reading::Seen(addons),
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn an_upgrade_that_stands_still_is_told_and_so_is_a_placement_that_may_still_arrive() {
+    fn a_stalled_upgrade_is_reported_and_so_is_a_missing_placement() {
         let upgrade = object("to-4-12", "Stalled", "True", "ClusterIDUnknown");
         let fleet = Fleet {
             addons: Reading::Seen(Vec::new()),
@@ -353,7 +354,7 @@ mod tests {
         assert!(
             found[0]
                 .seen
-                .starts_with("1 of 1 upgrade of clusters stand still: to-4-12: ClusterIDUnknown"),
+                .starts_with("1 of 1 ManagedClustersUpgrades are stalled: to-4-12: ClusterIDUnknown"),
             "{}",
             found[0].seen
         );

@@ -29,8 +29,8 @@ impl Credential {
     }
 
     /// Mounts the secret into every container of a pod.
-    pub(super) fn apply(&self, pod: &mut Object, room: &SizeBudget) {
-        mount(pod, &self.volume, &self.path, room);
+    pub(super) fn apply(&self, pod: &mut Object, budget: &SizeBudget) {
+        mount(pod, &self.volume, &self.path, budget);
     }
 }
 

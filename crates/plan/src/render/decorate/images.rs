@@ -10,17 +10,17 @@ use crate::size_budget::SizeBudget;
 use api::v1alpha1::ImageMirror;
 
 /// Replaces the images of a pod, those of its init containers included: a pod does not start with only some of them.
-pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], room: &SizeBudget) {
+pub(super) fn mirror(pod: &mut Object, mirrors: &[ImageMirror], budget: &SizeBudget) {
     for list in ["containers", "initContainers"] {
         for container in containers(pod, list) {
             let Some(Value::String(image)) = container.get_mut("image") else {
                 continue;
             };
-            // To look at a mirror takes its share of the room as well.
-            let tried = mirrors.iter().rev().take_while(|_| room.take(1));
+            // Each mirror that is tried takes a part of the budget as well.
+            let tried = mirrors.iter().rev().take_while(|_| budget.take(1));
             let mirrored = tried.filter_map(|one| through(image, one));
             let last = mirrored.into_iter().find(|found| found != image);
-            if let Some(found) = last.filter(|found| room.take(found.len())) {
+            if let Some(found) = last.filter(|found| budget.take(found.len())) {
                 *image = found;
             }
         }

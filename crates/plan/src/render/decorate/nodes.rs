@@ -9,7 +9,7 @@ use crate::size_budget::{SizeBudget, size};
 use store::NodePlacement;
 
 /// Applies the placement to a pod.
-pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &SizeBudget) {
+pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, budget: &SizeBudget) {
     match &nodes.selector {
         None => {}
         // An empty selector is a word: any node will do.
@@ -20,7 +20,7 @@ pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &SizeBudget) 
             let size = selector
                 .iter()
                 .map(|(key, value)| key.len().saturating_add(size(value)));
-            if room.take(size.fold(0, usize::saturating_add)) {
+            if budget.take(size.fold(0, usize::saturating_add)) {
                 pod.insert("nodeSelector".to_owned(), Value::Object(selector.clone()));
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn place(pod: &mut Object, nodes: &NodePlacement, room: &SizeBudget) 
         }
         Some(tolerations) => {
             let size = tolerations.iter().map(size).fold(0, usize::saturating_add);
-            if room.take(size) {
+            if budget.take(size) {
                 pod.insert("tolerations".to_owned(), Value::Array(tolerations.clone()));
             }
         }

@@ -51,10 +51,10 @@ pub(super) fn set_env(
     name: &str,
     value: &str,
     taken: EnvPrecedence,
-    room: &SizeBudget,
+    budget: &SizeBudget,
 ) {
     let Some(env) = list(container, "env") else { return };
-    if !room.take(name.len().saturating_add(value.len())) {
+    if !budget.take(name.len().saturating_add(value.len())) {
         return;
     }
     let entry = json!({"name": name, "value": value});
@@ -67,7 +67,7 @@ pub(super) fn set_env(
 
 /// Gives a pod a volume and every container a mount of it. A volume of that name stays what it is, and so does whatever a
 /// container has mounted at that path.
-pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, room: &SizeBudget) {
+pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, budget: &SizeBudget) {
     let name = text(volume, "/name");
     if let Some(volumes) = list(pod, "volumes")
         && !volumes.iter().any(|known| text(known, "/name") == name)
@@ -75,7 +75,7 @@ pub(super) fn mount(pod: &mut Object, volume: &Value, path: &str, room: &SizeBud
         volumes.push(volume.clone());
     }
     for container in containers(pod, "containers") {
-        if room.take(name.len().saturating_add(path.len()))
+        if budget.take(name.len().saturating_add(path.len()))
             && let Some(mounts) = list(container, "volumeMounts")
             && !mounts
                 .iter()

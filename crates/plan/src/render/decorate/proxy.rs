@@ -47,10 +47,10 @@ impl Proxy {
     }
 
     /// Applies the proxy to a pod.
-    pub(super) fn apply(&self, pod: &mut Object, room: &SizeBudget) {
+    pub(super) fn apply(&self, pod: &mut Object, budget: &SizeBudget) {
         for container in containers(pod, "containers") {
             for (name, value) in &self.env {
-                set_env(container, name, value, EnvPrecedence::Gives, room);
+                set_env(container, name, value, EnvPrecedence::Gives, budget);
             }
             if self.bundle.is_some() {
                 let path = format!("{FOLDER}/{FILE}");
@@ -59,7 +59,7 @@ impl Proxy {
                     "CA_BUNDLE_FILE_PATH",
                     &path,
                     EnvPrecedence::Gives,
-                    room,
+                    budget,
                 );
             }
         }
@@ -68,14 +68,14 @@ impl Proxy {
                 pod,
                 &json!({"name": "proxy-ca-bundle", "configMap": {"name": name}}),
                 FOLDER,
-                room,
+                budget,
             );
         }
     }
 
     /// Returns the ConfigMap with the certificates for the workloads of a namespace.
-    pub(super) fn config_map(&self, namespace: &str, room: &SizeBudget) -> Option<Value> {
-        let (name, certificates) = self.bundle.as_ref().filter(|(_, pem)| room.take(pem.len()))?;
+    pub(super) fn config_map(&self, namespace: &str, budget: &SizeBudget) -> Option<Value> {
+        let (name, certificates) = self.bundle.as_ref().filter(|(_, pem)| budget.take(pem.len()))?;
         let mut metadata = json!({"name": name});
         if let Some(fields) = metadata.as_object_mut().filter(|_| !namespace.is_empty()) {
             fields.insert("namespace".to_owned(), Value::from(namespace));

@@ -32,14 +32,14 @@ impl Rules {
     }
 
     /// Applies the rules to the pod of a workload.
-    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str, room: &SizeBudget) {
+    pub(super) fn apply(&self, pod: &mut Object, resource: &str, name: &str, budget: &SizeBudget) {
         for container in containers(pod, "containers") {
             let own = container.get("name").and_then(Value::as_str).unwrap_or_default();
             let id = format!("{resource}:{name}:{own}");
-            // To look at a rule takes its share of the room as well: there may be thousands, and thousands of containers.
-            let mut tried = self.0.iter().rev().take_while(|_| room.take(1));
+            // Each rule that is tried takes a part of the budget as well: there may be thousands, and thousands of containers.
+            let mut tried = self.0.iter().rev().take_while(|_| budget.take(1));
             let last = tried.find(|(pattern, _)| pattern.is_match(&id));
-            if let Some((_, resources)) = last.filter(|(_, resources)| room.take(size(resources))) {
+            if let Some((_, resources)) = last.filter(|(_, resources)| budget.take(size(resources))) {
                 container.insert("resources".to_owned(), resources.clone());
             }
         }

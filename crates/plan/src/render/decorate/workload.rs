@@ -27,14 +27,14 @@ pub(in crate::render) struct Decorations<'a> {
     mirrors: Cow<'a, [ImageMirror]>,
     proxy: Option<Proxy>,
     rules: Rules,
-    room: &'a SizeBudget,
+    budget: &'a SizeBudget,
 }
 
 impl<'a> Decorations<'a> {
     /// Reads what a template and its configuration ask for.
     pub(in crate::render) fn of(
         subject: &RenderInputs<'a>,
-        room: &'a SizeBudget,
+        budget: &'a SizeBudget,
     ) -> Result<Self, RenderFault> {
         let registrations = subject.template.registration.as_deref().unwrap_or_default();
         let proxy = match subject.config {
@@ -53,7 +53,7 @@ impl<'a> Decorations<'a> {
                     .map(|config| config.resources.as_slice())
                     .unwrap_or_default(),
             )?,
-            room,
+            budget,
         })
     }
 
@@ -66,34 +66,34 @@ impl<'a> Decorations<'a> {
         let Some(pod) = pod_spec(manifest) else { return };
         for container in containers(pod, "containers") {
             for (name, value) in &self.environment {
-                set_env(container, name, value, EnvPrecedence::Stays, self.room);
+                set_env(container, name, value, EnvPrecedence::Stays, self.budget);
             }
         }
         for credential in &self.credentials {
-            credential.apply(pod, self.room);
+            credential.apply(pod, self.budget);
         }
         if let Some(nodes) = self.nodes {
-            place(pod, nodes, self.room);
+            place(pod, nodes, self.budget);
         }
-        mirror(pod, &self.mirrors, self.room);
+        mirror(pod, &self.mirrors, self.budget);
         if let Some(proxy) = &self.proxy {
-            proxy.apply(pod, self.room);
+            proxy.apply(pod, self.budget);
         }
-        self.rules.apply(pod, resource, &name, self.room);
+        self.rules.apply(pod, resource, &name, self.budget);
     }
 
     /// Decorates a job or a pod that runs before a deletion: it must find its image and a node, or nothing is ever deleted.
     pub(in crate::render) fn hook(&self, manifest: &mut Value) {
         let Some(pod) = pod_spec(manifest) else { return };
         if let Some(nodes) = self.nodes {
-            place(pod, nodes, self.room);
+            place(pod, nodes, self.budget);
         }
-        mirror(pod, &self.mirrors, self.room);
+        mirror(pod, &self.mirrors, self.budget);
     }
 
     /// Returns what the workloads of a namespace mount beside what the template brings.
     pub(in crate::render) fn companion(&self, namespace: &str) -> Option<Value> {
-        self.room.next();
-        self.proxy.as_ref()?.config_map(namespace, self.room)
+        self.budget.next();
+        self.proxy.as_ref()?.config_map(namespace, self.budget)
     }
 }

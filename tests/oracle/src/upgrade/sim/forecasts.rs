@@ -61,7 +61,7 @@ fn what_was_seen_is_what_is_expected() {
 }
 
 #[test]
-fn who_never_starts_is_told_with_the_reason() {
+fn a_cluster_that_never_starts_is_reported_with_the_reason() {
     let mut hub = Hub::new(3);
     hub.ask("mcu", spec(&json!({})));
     hub.edit(0, |spec| spec.suspend = Some(true));

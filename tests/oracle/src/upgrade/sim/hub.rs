@@ -379,7 +379,7 @@ impl Hub {
         each.map(|(cluster, _)| cluster.to_string()).collect()
     }
 
-    /// What is told of a cluster: state and phase.
+    /// The status of a cluster: state and phase.
     pub(crate) fn told(&self, at: usize, cluster: &str) -> String {
         let all = self.asked[at].status.clusters.iter();
         let mut found = all.filter(|told| told.name == cluster);

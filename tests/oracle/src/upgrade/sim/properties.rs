@@ -129,7 +129,7 @@ fn happen(hub: &mut Hub, what: Happening) {
         Happening::Crash(at, most) => crash(hub, usize::from(at), usize::from(most)),
         Happening::Delete(at) => {
             let asked = &mut hub.asked[usize::from(at)];
-            // What no finalizer holds is gone at once.
+            // An object without a finalizer is deleted at once.
             asked.life = if asked.held && asked.life != Life::Gone {
                 Life::Goes
             } else {

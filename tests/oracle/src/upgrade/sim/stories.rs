@@ -110,7 +110,7 @@ fn the_example_goes_on_to_its_end() {
     assert_eq!(
         hub.with(0, "pre").len(),
         1,
-        "nobody else before the action after it: {:?}",
+        "no other cluster before the action after it: {:?}",
         hub.with(0, "pre")
     );
     assert!(hub.run(5, 30, |hub| hub.told(0, "dev1") == "Complete/Done"));
@@ -153,7 +153,7 @@ fn operators_alone_are_upgraded() {
 }
 
 #[test]
-fn when_a_canary_fails_nobody_else_starts() {
+fn when_a_canary_fails_no_other_cluster_starts() {
     let mut hub = Hub::new(4);
     hub.ask("mcu", example());
     hub.behave("dev1", |one| one.upgrade = None);
@@ -173,7 +173,7 @@ fn when_a_canary_fails_nobody_else_starts() {
     let config = &hub.works["dev1"]["dev1-cluster-upgrade"].object["spec"]["manifestConfigs"][0];
     assert_eq!(
         config["updateStrategy"]["type"], "ReadOnly",
-        "nobody is told any more"
+        "no cluster gets a work any more"
     );
     hub.behave("dev1", |one| one.upgrade = Some(10));
     "again".clone_into(&mut hub.asked[0].retry);
@@ -258,7 +258,7 @@ fn a_pause_lets_those_go_on_that_began() {
 /// A scheduler that writes its decisions again names some clusters only, for a moment: those that go first may be among the
 /// others.
 #[test]
-fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_whole() {
+fn no_cluster_starts_and_none_is_complete_without_a_complete_decision() {
     let mut hub = Hub::new(6);
     hub.ask("mcu", with(example(), "preUpgradeAction", job("backup")));
     let first: Vec<_> = hub.set.iter().cloned().collect();
@@ -267,9 +267,9 @@ fn nobody_starts_and_nothing_is_complete_while_a_placement_is_not_decided_as_a_w
     hub.undecided = true;
     assert!(!hub.run(10, 60, |_| false));
     assert_eq!(phase(&hub), "Waiting");
-    assert_eq!(counts(&hub)[2], 0, "nobody has begun");
+    assert_eq!(counts(&hub)[2], 0, "no cluster has started");
     assert!(
-        condition(&hub, "Ready").contains("not decided as a whole"),
+        condition(&hub, "Ready").contains("no complete PlacementDecision"),
         "{}",
         condition(&hub, "Ready")
     );
@@ -358,7 +358,7 @@ fn a_preview_tells_the_waves_and_writes_no_work() {
 }
 
 #[test]
-fn another_version_is_another_run_once_nobody_is_on_its_way() {
+fn another_version_is_another_run_once_no_cluster_is_in_progress() {
     let mut hub = Hub::new(3);
     hub.ask("mcu", example());
     assert!(hub.run(5, 60, |hub| hub.told(0, "dev2") == "Partial/Platform Upgrading"));

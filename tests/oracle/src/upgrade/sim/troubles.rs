@@ -85,7 +85,7 @@ fn operators_that_fail_or_take_too_long_fail_the_cluster() {
 }
 
 #[test]
-fn a_work_of_somebody_else_is_never_touched() {
+fn a_work_of_another_client_is_never_touched() {
     let mut hub = Hub::new(1);
     hub.ask(
         "other",
@@ -159,7 +159,7 @@ fn clusters_that_cannot_be_upgraded_are_held_and_take_no_slot() {
 }
 
 #[test]
-fn no_canary_where_one_is_asked_for_holds_everybody() {
+fn without_a_matching_canary_no_cluster_starts() {
     let mut hub = Hub::new(3);
     hub.set.remove("dev1");
     hub.ask("mcu", example());
@@ -189,7 +189,7 @@ fn more_failures_than_may_stop_the_upgrade() {
 }
 
 #[test]
-fn fewer_at_once_start_nobody_and_stop_nobody() {
+fn a_lower_limit_starts_no_cluster_and_stops_none() {
     let mut hub = Hub::new(6);
     let spec = json!({"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}, "upgradeStrategy": {"maxConcurrency": 3}});
     hub.ask("mcu", spec);
@@ -203,7 +203,7 @@ fn fewer_at_once_start_nobody_and_stop_nobody() {
 }
 
 #[test]
-fn a_spec_without_a_meaning_is_told_and_nothing_moves() {
+fn an_invalid_spec_is_reported_and_no_cluster_starts() {
     let mut hub = Hub::new(3);
     hub.ask("mcu", example());
     assert!(hub.run(5, 20, |hub| counts(hub)[1] == 1));
@@ -260,7 +260,7 @@ fn one_cluster_that_the_hub_takes_no_work_for_holds_no_other_and_is_tried_again(
     let made = hub.plan(0);
     assert!(
         made.writes.len() == 1 && made.status.is_none(),
-        "it is tried, and nothing new is told: {made:#?}"
+        "it is retried, and the status does not change: {made:#?}"
     );
     hub.refused.clear();
     assert!(hub.run(20, 30, |hub| phase(hub) == "Complete"));

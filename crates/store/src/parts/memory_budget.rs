@@ -1,7 +1,7 @@
-//! How much memory objects may take together whose authors may make them large.
+//! A limit on the memory of stored objects whose authors may make them large.
 //!
-//! An object is left out that would take more than half of the room that is left: of objects that are too many, the largest are left
-//! out. What agents write has a room for each namespace, so that one cluster takes none from the others.
+//! An object is left out that would take more than half of the remaining budget: of too many objects, the largest are left out.
+//! Objects that agents write have a budget for each namespace, so that one cluster takes no memory from the others.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use crate::kind::{Kind, Memory, ObjectKey};
 use kubernetes::bounds::tree_size;
 use model::Name;
 
-/// Room for all templates and configurations, of which the store keeps trees.
+/// Bytes for all templates and configurations, of which the store keeps trees.
 const OF_CONTENT: usize = 128 << 20;
-/// Room for what the agents of a namespace write, and for what they write outside of namespaces, by kind.
+/// Bytes for what the agents of a namespace write, and for what they write outside of namespaces, by kind.
 const OF_AGENTS: usize = 16 << 20;
-/// Room for all copies of content that ran well.
+/// Bytes for all copies of content that ran well.
 const OF_COPIES: usize = 32 << 20;
 /// Content that takes less is not counted.
 const SMALL_CONTENT: usize = 32 << 10;
@@ -24,21 +24,21 @@ const SMALL: usize = 256 << 10;
 
 type Share = (Kind, Name);
 
-/// What is taken of the room.
+/// The memory that is in use, and the objects that are left out.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct MemoryBudget {
     taken: BTreeMap<Share, usize>,
     sizes: BTreeMap<ObjectKey, usize>,
     /// What is left out, and what it would take.
     left_out: BTreeMap<ObjectKey, usize>,
 }
 
-impl Room {
-    /// Takes room for an object, in the place of an older state of it.
+impl MemoryBudget {
+    /// Reserves memory for an object, in place of its previous state.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Why the budget is exceeded.
     pub(crate) fn take(&mut self, key: &ObjectKey, object: &Value) -> Result<(), String> {
         let Some((share, all, small)) = share(key) else {
             return Ok(());
@@ -67,7 +67,7 @@ impl Room {
         Ok(())
     }
 
-    /// Gives back what an object took that is there no more.
+    /// Releases the memory of an object that was deleted.
     pub(crate) fn free(&mut self, key: &ObjectKey) {
         self.left_out.remove(key);
         let (Some(size), Some((share, ..))) = (self.sizes.remove(key), share(key)) else {
@@ -78,7 +78,7 @@ impl Room {
         }
     }
 
-    /// Returns the kinds of which objects are left out for which there is room now.
+    /// Returns the kinds of which objects are left out that fit now.
     pub(crate) fn fitting(&self) -> impl Iterator<Item = Kind> {
         let fits = |(key, size): &(&ObjectKey, &usize)| {
             share(key).is_some_and(|(share, all, _)| {
@@ -95,7 +95,7 @@ impl Room {
     }
 }
 
-/// Returns of which room an object takes its part, how large that is, and what is not counted.
+/// Returns the budget of an object, its size, and the size below which objects are not counted.
 fn share(key: &ObjectKey) -> Option<(Share, usize, usize)> {
     match key.kind.memory() {
         Memory::Unlimited => None,
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_templates_take_no_more_than_their_room_and_small_ones_are_read_all_the_same() {
+    fn a_thousand_templates_stay_within_their_budget_and_small_ones_are_read() {
         let mut store = Store::bounded(Settings::default());
         // Ten just under the bound of values, and many that are a fiftieth of it.
         let (largest, large, small) = (dense(49_900), dense(1_000), dense(20));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_agent_of_a_cluster_writes_takes_no_room_from_others() {
+    fn objects_of_an_agent_take_no_memory_from_other_clusters() {
         let mut store = Store::bounded(Settings::default());
         let status = dense(8_000);
         let mut work = |namespace: &str, name: &str, field: &str| {
@@ -184,12 +184,12 @@ mod tests {
         };
         let read = (0..50).filter(|index| work("c1", &format!("w{index}"), "status"));
         assert!((1..10).contains(&read.count()));
-        assert!(work("c2", "w", "status"), "another cluster has room of its own");
+        assert!(work("c2", "w", "status"), "another cluster has its own budget");
         assert!(work("c1", "w", "spec"), "of a spec a digest is kept");
     }
 
     #[test]
-    fn room_that_an_object_gives_back_is_there_for_another() {
+    fn released_memory_is_available_to_another_object() {
         let mut store = Store::bounded(Settings::default());
         let (large, small) = (dense(49_900), Value::Object(Map::new()));
         let template = |name: &str, content: &Value| object(name, "", "spec", content);
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(
             (store.fitting().len(), store.faults().len()),
             (0, 0),
-            "what no list shows waits for no room"
+            "an object that no list shows waits for no memory"
         );
     }
 }
