@@ -125,7 +125,7 @@ class Looker:
         self.browser.until("the token is refused", lambda: "does not accept" in self.browser.text("#sign-in-why"))
         assert "helloworld" not in self.browser.text("body")
         self.enter(self.kubectl("create", "token", "unprivileged"))
-        self.browser.until("it is said what is left out", lambda: "left out" in self.browser.text("#list-note"))
+        self.browser.until("hidden rollouts are counted", lambda: "hidden" in self.browser.text("#list-note"))
         body = self.browser.run("return document.documentElement.outerHTML")
         assert "helloworld" not in body and "cluster1" not in body, body
         self.browser.click("#leave")
@@ -168,7 +168,7 @@ class Looker:
         self.browser.press(ENTER)
         last = f"cluster{self.clusters}"
         said = self.browser.until("the reasons come", lambda: self.browser.run("return document.getElementById('why').dataset.cluster") == last and self.browser.text("#why"))
-        assert last in said and "cannot be told" not in said, said
+        assert last in said and "Cannot determine" not in said, said
         command = [self.args.tidegate, "why", "helloworld", "--cluster", last, "-o", "json", "--kubeconfig", self.args.kubeconfig]
         why = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=60).stdout)
         page = self.browser.run("""return fetch(arguments[0], {headers: {Authorization: 'Bearer ' + sessionStorage.getItem('tidegate-token')}})
