@@ -89,7 +89,7 @@ impl Store {
         true
     }
 
-    /// All of it is made again: there are few upgrades, and each tells who is in progress.
+    /// Rebuilt from all upgrades: there are few, and each lists its clusters in progress.
     fn publish_upgrading(&mut self) -> bool {
         let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
         for (place, upgrade) in self.kept.all::<Upgrade>() {
