@@ -19,11 +19,11 @@ use audit::Told;
 /// Whether stored objects are audited.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct AuditArgs {
-    /// Validate stored objects as if they were created now, and where to report findings (`docs/audit.md`).
+    /// Validate stored objects as if they were created now, and report the findings (`docs/audit.md`).
     ///
     /// Reports are written if the hub serves PolicyReport or OpenReports, only by the leader, and only on change. An object
     /// that becomes invalid or valid gets an Event. An idle hub needs only memory for the audit.
-    #[arg(long, value_enum, value_name = "WHERE", default_value_t = AuditTo::Reports)]
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = AuditTo::Reports)]
     pub audit: AuditTo,
 }
 

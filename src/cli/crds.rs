@@ -111,8 +111,8 @@ fn refuse_known(theirs: &[CustomResourceDefinition], hub: &HubArgs) -> Result<()
         return Ok(());
     }
     let words = format!(
-        "the hub has {} of Open Cluster Management already ({}); these would take the versions away that it serves. \
-         Tidegate works on them as they are: apply `tidegate crds` without --for-hub-without-ocm",
+        "the hub already has {} of Open Cluster Management ({}); the printed definitions would remove versions that the hub \
+         serves. Tidegate works with the hub's own definitions: apply `tidegate crds` without --for-hub-without-ocm",
         counted(found.len(), "definition"),
         listed(found.iter().map(String::as_str))
     );

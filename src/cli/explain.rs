@@ -17,7 +17,7 @@ use kubernetes::field::Shown;
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {
     /// Id of a rule or cause, a reason, an annotation or label, or a field.
-    #[arg(value_name = "RULE|WORD|FIELD", required_unless_present = "list")]
+    #[arg(value_name = "RULE|NAME|FIELD", required_unless_present = "list")]
     pub topic: Option<String>,
     /// List every rule, cause, reason, annotation and kind.
     #[arg(long, conflicts_with = "topic")]

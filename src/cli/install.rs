@@ -1,12 +1,15 @@
 //! `tidegate install`: prints the manifests that install Tidegate.
 //!
-//! Decides only how flags become a choice; `kit` decides what is installed. Writes nothing to a hub, and reads nothing but its version:
-//! the administrator sees first what it is.
+//! Decides only how flags become a choice; `kit` decides what is installed. Writes nothing to a hub: the administrator sees first what it
+//! is. Reads the hub's version, and whether it keeps match conditions.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
+use kube::api::PostParams;
+use kube::{Api, Client};
 use kubernetes::names::is_dns1123_label;
 use tokio::time::timeout;
 
@@ -18,11 +21,12 @@ use super::rulebook::left_out_of_backstop;
 use super::words::{Choices, one_of};
 use crate::files::read_text;
 use crate::server::ClientAuthority;
-use admission::BACKSTOP_SINCE_MINOR;
+use admission::{BACKSTOP_SINCE_MINOR, CONDITIONS_SINCE_MINOR};
 use kubernetes::field::Shown;
+use kubernetes::server_version::minor_version;
 use operate::kit::{
-    Backstop, Certificates, Choice, Definitions, Extra, KitError, Place, Webhooks, WhileUnavailable,
-    Workloads, objects,
+    Backstop, Certificates, Choice, Definitions, Extra, KitError, MatchConditions, Place, Webhooks,
+    WhileUnavailable, Workloads, objects,
 };
 
 /// Tidegate's default namespace.
@@ -37,8 +41,8 @@ const OF_OTHERS: [&str; 6] = [
     "open-cluster-management-hub",
 ];
 
-/// Timeout for reading the version of the hub.
-const VERSION_WITHIN: Duration = Duration::from_secs(5);
+/// Timeout for both questions to the hub.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Maximum size of the CA bundle, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -60,51 +64,54 @@ pub struct InstallArgs {
     pub namespace: String,
     /// Include the Namespace object (default: only for the namespace `tidegate`).
     ///
-    /// A namespace that is included is deleted with the manifests, with everything in it.
-    #[arg(long, value_name = "WHETHER", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    /// An included namespace is deleted together with the manifests, and with all objects in it.
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub create_namespace: Option<bool>,
     /// Image of the program, by tag or by digest.
     #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest", value_parser = image)]
     pub image: String,
     /// How the certificate of the webhook is provided.
-    #[arg(long, value_enum, value_name = "WHO", default_value_t = CertifierArg::SelfManaged)]
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = CertifierArg::SelfManaged)]
     pub certificates: CertifierArg,
     /// CA bundle (PEM) of the certificate in the Secret `tidegate-tls`, with `--certificates secret`.
     #[arg(long, value_name = "FILE")]
     pub ca_bundle: Option<PathBuf>,
-    /// Deployments to create: the webhook and the controllers, both in one, or only the webhook.
-    #[arg(long, value_name = "WHAT", default_value = "two", value_parser = one_of(WORKLOADS))]
+    /// Deployments to create: one each for the webhook and the controllers, one for both, or only one for the webhook.
+    #[arg(long, value_name = "WORKLOADS", default_value = "two", value_parser = one_of(WORKLOADS))]
     pub workloads: Workloads,
     /// Optional components; repeatable, or separated by commas.
-    #[arg(long, value_name = "PARTS", value_delimiter = ',', value_parser = one_of(EXTRAS))]
+    #[arg(long, value_name = "COMPONENTS", value_delimiter = ',', value_parser = one_of(EXTRAS))]
     pub with: Vec<Extra>,
-    /// Whether to include the webhook configurations: with the other manifests, omitted, or nothing else.
-    #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(WEBHOOKS))]
+    /// Whether to include the webhook configurations, omit them, or print only them.
+    #[arg(long, value_name = "MODE", default_value = "with", value_parser = one_of(WEBHOOKS))]
     pub webhooks: Webhooks,
     /// What happens to new and changed specs while the webhook is unavailable.
     ///
     /// `admit` stores them, unless the backstop or the webhook `guard` rejects them; `refuse` rejects all of them.
-    #[arg(long, value_name = "WHAT", default_value = "admit", value_parser = one_of(UNAVAILABLE))]
+    #[arg(long, value_name = "ACTION", default_value = "admit", value_parser = one_of(UNAVAILABLE))]
     pub while_unavailable: WhileUnavailable,
-    /// Whether to include the ValidatingAdmissionPolicies of the backstop; Kubernetes before 1.30 does not serve them.
-    #[arg(long, value_enum, value_name = "WHETHER", default_value_t = BackstopArg::Auto)]
+    /// Whether to include the policies of the backstop; Kubernetes before 1.30 does not serve them.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = BackstopArg::Auto)]
     pub backstop: BackstopArg,
-    /// Enforcement file (`docs/enforcement.md`): the backstop has policies only for rules that the file denies everywhere.
+    /// Whether the webhooks have match conditions.
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = ConditionsArg::Auto)]
+    pub match_conditions: ConditionsArg,
+    /// Enforcement file (`docs/enforcement.md`): the backstop has policies only for rules that the file sets to Deny everywhere.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
     /// Whether to include the CRDs of Tidegate's kinds; omit them for a downgrade to an older version.
-    #[arg(long, value_name = "WHETHER", default_value = "with", value_parser = one_of(DEFINITIONS))]
+    #[arg(long, value_name = "MODE", default_value = "with", value_parser = one_of(DEFINITIONS))]
     pub definitions: Definitions,
 }
 
 /// How the certificate of the webhook is provided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum CertifierArg {
-    /// Tidegate, in a Deployment with its own service account.
+    /// Tidegate creates it, in a Deployment with its own service account.
     SelfManaged,
-    /// cert-manager, which must be installed.
+    /// cert-manager creates it; cert-manager must be installed.
     CertManager,
-    /// An administrator, in the Secret `tidegate-tls`.
+    /// An administrator provides it in the Secret `tidegate-tls`.
     Secret,
 }
 
@@ -112,11 +119,24 @@ pub enum CertifierArg {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackstopArg {
     /// Include them, unless the hub of the kubeconfig (KUBECONFIG, else the service account of the pod) answers and is older
-    /// than Kubernetes 1.30. Nothing else is read from the hub.
+    /// than Kubernetes 1.30.
     Auto,
     /// Include them, without contacting a hub.
     With,
     /// Omit them, without contacting a hub.
+    Without,
+}
+
+/// Whether the webhooks have match conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ConditionsArg {
+    /// Include them, unless the hub of the kubeconfig answers and drops them: it is older than Kubernetes 1.28, or it is older than
+    /// 1.30 and drops them from a webhook configuration that is sent as a dry run.
+    Auto,
+    /// Include them, without contacting a hub.
+    With,
+    /// Omit them, and omit the webhook that fails closed: without its match condition it would block every change of an add-on while the
+    /// webhook is unavailable.
     Without,
 }
 
@@ -151,7 +171,7 @@ const EXTRAS: Choices<Extra> = &[
     ),
     (
         "monitoring",
-        "ServiceMonitor and PrometheusRule for Prometheus' operator, dashboards for Grafana",
+        "ServiceMonitor and PrometheusRule for the Prometheus operator, dashboards for Grafana",
         Extra::Monitoring,
     ),
     (
@@ -162,11 +182,11 @@ const EXTRAS: Choices<Extra> = &[
 ];
 
 const WEBHOOKS: Choices<Webhooks> = &[
-    ("with", "With the other manifests", Webhooks::With),
-    ("without", "Not yet", Webhooks::Without),
+    ("with", "Include them with the other manifests", Webhooks::With),
+    ("without", "Omit them", Webhooks::Without),
     (
         "only",
-        "Only the webhook configurations: apply them last, and delete them first",
+        "Print only the webhook configurations: apply them last, and delete them first",
         Webhooks::Only,
     ),
 ];
@@ -181,7 +201,7 @@ const UNAVAILABLE: Choices<WhileUnavailable> = &[
 ];
 
 const DEFINITIONS: Choices<Definitions> = &[
-    ("with", "They do", Definitions::With),
+    ("with", "Include them", Definitions::With),
     (
         "without",
         "Omit them; CRDs on the hub are not changed",
@@ -203,13 +223,17 @@ fn namespace(text: &str) -> Result<String, String> {
     if is_dns1123_label(text) {
         return Ok(text.to_owned());
     }
-    Err("must be the name of a namespace: lower case letters, digits and dashes".to_owned())
+    Err("must be the name of a namespace: lowercase letters, digits and dashes".to_owned())
 }
 
 pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
     let mut choice = args.choice()?;
-    if args.backstop == BackstopArg::Auto && choice.webhooks != Webhooks::Without && is_too_old() {
-        choice.backstop = Backstop::Without;
+    let asks = [
+        args.backstop == BackstopArg::Auto,
+        args.match_conditions == ConditionsArg::Auto,
+    ];
+    if choice.webhooks != Webhooks::Without && asks.contains(&true) {
+        adapt(&mut choice, asks);
     }
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {
@@ -257,6 +281,10 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
         webhooks: args.webhooks,
         definitions: args.definitions,
         while_unavailable: args.while_unavailable,
+        match_conditions: match args.match_conditions {
+            ConditionsArg::Auto | ConditionsArg::With => MatchConditions::With,
+            ConditionsArg::Without => MatchConditions::Without,
+        },
         backstop: backstop(args)?,
     })
 }
@@ -269,32 +297,77 @@ fn backstop(args: &InstallArgs) -> Result<Backstop, CliError> {
     Ok(Backstop::Except(left_out.into_iter().collect()))
 }
 
-/// Returns whether the hub of the kubeconfig does not serve the policies, and prints it. A hub that does not answer counts as
-/// new.
-fn is_too_old() -> bool {
-    let version = async {
-        let config = connect::config_of(HubPlace::default()).await.ok()?;
-        let client = connect::client(config).ok()?;
-        client.apiserver_version().await.ok()
-    };
+/// What the hub of the kubeconfig serves.
+struct Served {
+    /// Its version, for messages.
+    version: String,
+    /// Whether it serves the policies of the backstop.
+    backstop: bool,
+    /// Whether it keeps the match conditions of webhooks.
+    conditions: bool,
+}
+
+/// Omits what the hub of the kubeconfig does not serve of that which `asks` leaves to it, the backstop and match conditions, and prints it. A
+/// hub that does not answer counts as new.
+fn adapt(choice: &mut Choice, [backstop, conditions]: [bool; 2]) {
     let found = connect::runtime()
         .ok()
-        .and_then(|runtime| runtime.block_on(async { timeout(VERSION_WITHIN, version).await.ok()? }));
-    let Some(found) = found.filter(|found| found.major == "1") else {
-        return false;
-    };
-    let minor = found.minor.trim_end_matches(|one: char| !one.is_ascii_digit());
-    let is_too_old = minor
-        .parse::<u32>()
-        .is_ok_and(|minor| minor < BACKSTOP_SINCE_MINOR);
-    if is_too_old {
+        .and_then(|runtime| runtime.block_on(async { timeout(ANSWERED_WITHIN, served()).await.ok()? }));
+    let Some(found) = found else { return };
+    if backstop && !found.backstop {
+        choice.backstop = Backstop::Without;
         complain(&Shown::line(&format!(
-            "the backstop is left out: the hub of the kubeconfig is Kubernetes {}, and 1.{BACKSTOP_SINCE_MINOR} is the first version that serves \
-             its policies (--backstop with prints them)",
-            found.git_version
+            "the backstop is omitted: the hub of the kubeconfig runs Kubernetes {}, and 1.{BACKSTOP_SINCE_MINOR} is the first version that \
+             serves its policies (--backstop with includes them)",
+            found.version
         )));
     }
-    is_too_old
+    if conditions && !found.conditions {
+        choice.match_conditions = MatchConditions::Without;
+        complain(&Shown::line(&format!(
+            "match conditions and the webhook that fails closed are omitted: the hub of the kubeconfig, Kubernetes {}, drops match conditions \
+             of webhooks (--match-conditions with prints them)",
+            found.version
+        )));
+    }
+}
+
+/// Asks the hub of the kubeconfig; `None` if it does not answer or is no Kubernetes 1.
+async fn served() -> Option<Served> {
+    let config = connect::config_of(HubPlace::default()).await.ok()?;
+    let client = connect::client(config).ok()?;
+    let version = client.apiserver_version().await.ok()?;
+    let minor = minor_version(&version.major, &version.minor)?;
+    // From 1.30 on no feature gate turns match conditions off.
+    let conditions = minor >= BACKSTOP_SINCE_MINOR
+        || minor >= CONDITIONS_SINCE_MINOR && keeps_conditions(client).await.unwrap_or(true);
+    Some(Served {
+        version: version.git_version,
+        backstop: minor >= BACKSTOP_SINCE_MINOR,
+        conditions,
+    })
+}
+
+/// Sends the validating webhook configuration as a dry run, and reads from the answer whether its match conditions would be stored; `None`
+/// if the user may not create it.
+async fn keeps_conditions(client: Client) -> Option<bool> {
+    let nowhere = admission::Endpoint::Url("https://127.0.0.1:1".to_owned());
+    let [_, validating] = admission::configurations(&nowhere, None);
+    let mut probe: ValidatingWebhookConfiguration = serde_json::from_value(validating).ok()?;
+    probe.metadata.name = None;
+    probe.metadata.generate_name = Some("tidegate-dry-run-".to_owned());
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    let stored = Api::all(client).create(&dry_run, &probe).await.ok()?;
+    let webhooks: Vec<_> = stored.webhooks.into_iter().flatten().collect();
+    Some(webhooks.iter().all(|webhook| {
+        webhook
+            .match_conditions
+            .as_ref()
+            .is_some_and(|all| !all.is_empty())
+    }))
 }
 
 /// Reads the CA bundle for the API servers.
@@ -309,7 +382,9 @@ fn authority(path: &Path) -> Result<String, CliError> {
 
 fn refused(error: KitError) -> CliError {
     match error {
-        KitError::NoControllersForWebPage => CliError::Refused(error.to_string().into()),
+        KitError::NoControllersForWebPage | KitError::NoConditionsForFailClosed => {
+            CliError::Refused(error.to_string().into())
+        }
         KitError::Missing(_) | KitError::Parse { .. } | KitError::Patch { .. } => CliError::Serve {
             part: "the manifests",
             source: Box::new(error),

@@ -283,7 +283,7 @@ async fn all(
             Err(error) => return Err(CliError::acting("read the hub")(error)),
         }
         if objects.len() > MOST {
-            let why = format!("more than {MOST} objects of kind {}", resource.kind);
+            let why = format!("the hub has more than {MOST} objects of kind {}", resource.kind);
             return Err(CliError::acting("read the hub")(std::io::Error::other(why)));
         }
     }

@@ -16,7 +16,7 @@ const FILTER: &str = "TIDEGATE_LOG";
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct LogArgs {
     /// Log format on standard error: text, or one JSON object per line.
-    #[arg(long, value_enum, value_name = "FORM", default_value_t = LogFormat::Text)]
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = LogFormat::Text)]
     pub log_format: LogFormat,
     /// Log level; libraries log one level less. Default: TIDEGATE_LOG, else `info` for `serve` and `warn` for `dev`.
     #[arg(long, value_enum, value_name = "LEVEL")]
@@ -44,7 +44,7 @@ pub enum LogLevel {
     Warn,
     /// Also changes on the hub, and every rejection of the webhook.
     Info,
-    /// Also why there was no change.
+    /// Also the reasons why nothing changed.
     Debug,
     /// All events.
     Trace,

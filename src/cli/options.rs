@@ -14,7 +14,8 @@ use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
-    Managing, Name, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary, service_account,
+    Managing, Name, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, Vocabulary,
+    service_account,
 };
 
 /// Default leader election Lease of OCM's add-on manager.
@@ -99,7 +100,7 @@ impl RightsArgs {
 /// Settings of the webhook.
 #[derive(Args, Clone, Debug, Default)]
 pub struct GateArgs {
-    /// File with the enforcement of findings by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
+    /// File that sets how findings are enforced, by rule, add-on and namespace: a YAML list of settings (`docs/enforcement.md`).
     ///
     /// For instance `[{rule: "rollout/*", action: Warn, addons: ["edge-*"]}]`; actions are Off, Audit, Warn and Deny, and
     /// the last setting that matches counts. Without the file every rule has its documented action.
@@ -111,7 +112,7 @@ pub struct GateArgs {
     /// policy does not compile, its last valid version stays in effect (`docs/policies.md`).
     #[arg(long, value_name = "DIR")]
     pub policies: Option<PathBuf>,
-    /// Percentage of an add-on's clusters that one edit may remove or update at once before the webhook warns (default 50).
+    /// Percentage of an add-on's clusters on which one edit may remove or update the add-on at once before the webhook warns (default 50).
     #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
     pub blast_radius: Option<BlastRadius>,
 }
@@ -135,19 +136,19 @@ fn account(text: &str) -> Result<Name, String> {
 /// Settings of the controllers.
 #[derive(Args, Clone, Debug)]
 pub struct TideArgs {
-    /// Which reasons and messages statuses have. Use `ocm` if programs or tests on the hub expect those of OCM
+    /// Reasons and messages in statuses. Use `ocm` if programs or tests on the hub expect those of OCM
     /// (`docs/ocm/compat.md`).
     ///
     /// `ocm` writes the same statuses as OCM's add-on manager, and implies `--progressing-reasons ocm`, `--failures deadline`,
     /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock` and `--discovery-labels off`, unless they
     /// are given.
-    #[arg(long, value_name = "WHOSE", default_value = "tidegate", value_parser = one_of(COMPAT))]
+    #[arg(long, value_name = "MANAGER", default_value = "tidegate", value_parser = one_of(COMPAT))]
     pub compat: Compat,
     /// What counts as a failure in a rollout: `health` (default) or, as in OCM, `deadline`.
-    #[arg(long, value_name = "WHAT", value_parser = one_of(FAILURES))]
+    #[arg(long, value_name = "CRITERION", value_parser = one_of(FAILURES))]
     pub failures: Option<Failures>,
     /// Reasons of the `Progressing` condition: `lifecycle` (default) or `ocm`.
-    #[arg(long, value_name = "WORDS", value_parser = one_of(REASONS))]
+    #[arg(long, value_name = "REASONS", value_parser = one_of(REASONS))]
     pub progressing_reasons: Option<Vocabulary>,
     /// How long an add-on remains on a cluster that is no longer selected, for example `10s` or `2m`; 0 removes it at once.
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = length)]
@@ -157,11 +158,11 @@ pub struct TideArgs {
     #[arg(long, value_name = "BUDGET", default_value = "20,10%", value_parser = removal_budget)]
     pub removal_budget: RemovalBudget,
     /// How an empty lifecycle annotation of a ClusterManagementAddOn is interpreted: `managed` (default) or `self`.
-    #[arg(long, value_name = "WHO", value_parser = one_of(EMPTY_LIFECYCLE))]
+    #[arg(long, value_name = "MANAGER", value_parser = one_of(EMPTY_LIFECYCLE))]
     pub empty_lifecycle: Option<EmptyLifecycle>,
     /// Which ClusterManagementAddOns are managed: all that do not manage themselves, or only those with the annotation
     /// `addon.open-cluster-management.io/lifecycle: tidegate`, if another manager manages the others.
-    #[arg(long, value_name = "WHICH", default_value = "all", value_parser = one_of(MANAGE))]
+    #[arg(long, value_name = "ADDONS", default_value = "all", value_parser = one_of(MANAGE))]
     pub manage: Managing,
     /// Namespace of the Secrets of custom signers, if the template does not specify one.
     #[arg(long, value_name = "NAMESPACE", default_value = "open-cluster-management-hub")]
@@ -171,16 +172,20 @@ pub struct TideArgs {
     pub grpc_server_account: Name,
     /// How an edit of a configuration that a ManagedClusterAddOn references directly is rolled out: `at-once` (default) or
     /// `rollout`.
-    #[arg(long, value_name = "HOW", value_parser = one_of(CLUSTER_CONFIGS))]
+    #[arg(long, value_name = "MODE", value_parser = one_of(CLUSTER_CONFIGS))]
     pub cluster_configs: Option<ClusterConfigs>,
     /// Which group gets the permissions of an add-on's agent, in addition to its user: `cluster` (default) or `stock`.
-    #[arg(long, value_name = "WHOSE", value_parser = one_of(AGENT_GROUPS))]
+    #[arg(long, value_name = "GROUP", value_parser = one_of(AGENT_GROUPS))]
     pub agent_groups: Option<AgentGroups>,
+    /// Which AddOnTemplates with another `spec.addonName` an add-on may use: `without-access` (default) or, as in OCM, `with-access`
+    /// (`docs/ocm/compat.md`).
+    #[arg(long, value_name = "WHICH", default_value = "without-access", value_parser = one_of(TEMPLATE_SHARING))]
+    pub template_sharing: TemplateSharing,
     /// How long an agent may be unavailable after a change before this counts as a failure, for instance `30s` or `2m`.
     #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = length)]
     pub startup_time: Duration,
     /// Timeout of pre-delete hooks (`10m`, `1h30m`); 0: no timeout.
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = hook_timeout)]
+    #[arg(long, value_name = "DURATION", default_value = "10m", value_parser = hook_timeout)]
     pub hook_timeout: HookTimeout,
     /// How to handle an add-on whose pre-delete hooks have not completed before the timeout.
     #[arg(long, value_name = "POLICY", default_value = "release", value_parser = one_of(AFTER_HOOKS))]
@@ -188,7 +193,7 @@ pub struct TideArgs {
     /// Whether to label clusters with their add-ons, `feature.open-cluster-management.io/addon-<name>`: `on` (default) or
     /// `off`. The default of `serve` is `off` if the hub serves `operator.open-cluster-management.io`, because OCM's
     /// registration controller sets these labels there.
-    #[arg(long, value_name = "SWITCH", value_parser = one_of(DISCOVERY_LABELS))]
+    #[arg(long, value_name = "MODE", value_parser = one_of(DISCOVERY_LABELS))]
     pub discovery_labels: Option<DiscoveryLabels>,
 }
 
@@ -258,10 +263,23 @@ const CLUSTER_CONFIGS: Choices<ClusterConfigs> = &[
     ),
 ];
 
+const TEMPLATE_SHARING: Choices<TemplateSharing> = &[
+    (
+        "without-access",
+        "Templates that request no hub permissions and no custom signer",
+        TemplateSharing::WithoutAccess,
+    ),
+    (
+        "with-access",
+        "All templates: an author of an add-on can then give its agents the permissions in the template of any other add-on",
+        TemplateSharing::WithAccess,
+    ),
+];
+
 const AGENT_GROUPS: Choices<AgentGroups> = &[
     (
         "cluster",
-        "To the group of the add-on on the agent's cluster",
+        "The group of the add-on on the agent's cluster",
         AgentGroups::Cluster,
     ),
     (
@@ -325,6 +343,7 @@ impl From<&TideArgs> for TideOptions {
                 managing: args.manage,
                 grpc_server: args.grpc_server_account.clone(),
                 startup: args.startup_time,
+                template_sharing: args.template_sharing,
                 fence: Fence::default(),
                 roll_ups: RollUps::InOwnKind,
                 removal_budget: args.removal_budget,
@@ -352,7 +371,7 @@ pub struct ReferenceArgs {
     /// --while-unavailable refuse` does.
     #[arg(long, conflicts_with = "without_conditions")]
     pub fail_closed: bool,
-    /// Enforcement file: the backstop has policies only for rules that the file denies everywhere.
+    /// Enforcement file: the backstop has policies only for rules that the file sets to Deny everywhere.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
     /// File with the secret at the end of the webhook's URL path, as for `tidegate serve --path-secret`; the first line is

@@ -38,7 +38,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub question: PlanQuestion,
     /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = PlanFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = PlanFormat::Text)]
     pub output: PlanFormat,
     /// Settings of the webhook.
     #[command(flatten)]
@@ -115,8 +115,8 @@ impl PlanInput {
 #[expect(clippy::struct_excessive_bools, reason = "flags of the command line")]
 #[derive(Args, Clone, Copy, Debug)]
 pub struct PlanQuestion {
-    /// Show what Tidegate would write immediately if it took over the hub from OCM's add-on manager, instead of the
-    /// forecast: the ManifestWorks whose content differs, field by field.
+    /// Instead of the forecast, show what Tidegate would write immediately if it took over the hub from OCM's add-on
+    /// manager: the ManifestWorks whose content differs, field by field.
     #[arg(long, conflicts_with = "changes")]
     pub take_over: bool,
     /// Also show the final changes on clusters: the configuration of each cluster, and the fields of works that differ from the

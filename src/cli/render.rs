@@ -34,7 +34,7 @@ pub struct RenderArgs {
     #[command(flatten)]
     pub input: PlanInput,
     /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = RenderFormat::Yaml)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = RenderFormat::Yaml)]
     pub output: RenderFormat,
     /// Settings of the webhook.
     #[command(flatten)]

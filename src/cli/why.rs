@@ -35,7 +35,7 @@ pub struct WhyArgs {
     #[command(flatten)]
     pub hub: HubArgs,
     /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
     /// Do not shorten the list of clusters on a terminal; other outputs are never shortened.
     #[arg(long)]

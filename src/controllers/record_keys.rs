@@ -125,11 +125,11 @@ async fn follow(client: Client, secret: KeySecret, keys: SharedKeys, told: watch
                         root(&error)
                     )),
                 },
-                Ok(None) => KeyState::Unusable(format!("{place} is empty: the webhook writes a key into it")),
+                Ok(None) => KeyState::Unusable(format!("{place} is empty; the webhook writes a key into it")),
                 Err(fault) => KeyState::Unusable(format!("{place}: {fault}")),
             },
             Some(ObservedObject::Absent) => KeyState::Unusable(format!(
-                "{place} does not exist: it is part of the installation, apply it again"
+                "{place} does not exist; it is part of the installation: apply the installation again"
             )),
             Some(ObservedObject::Unreadable { why, .. }) => {
                 KeyState::Unusable(format!("{place} cannot be read: {why}"))
@@ -158,7 +158,7 @@ pub fn secret_keys(secret: &Secret) -> Result<Vec<Vec<u8>>, String> {
         let length = key.len();
         if length < Keys::SHORTEST {
             return Err(format!(
-                "key {name} has {length} bytes: a key has at least {}",
+                "key {name} has {length} bytes, but a key must have at least {}",
                 Keys::SHORTEST
             ));
         }
@@ -207,7 +207,7 @@ mod tests {
         let both = read(&both).expect("keys").expect("two");
         assert!(both.verifies(&["x"], &signed) && both.sign(&["x"]) != Some(signed));
         let fault = read(&secret(&[("1", &first), ("2", "short")])).expect_err("a short key");
-        assert_eq!(fault, "key 2 has 5 bytes: a key has at least 32");
+        assert_eq!(fault, "key 2 has 5 bytes, but a key must have at least 32");
         assert!(random().len() >= Keys::SHORTEST && random() != random());
     }
 }

@@ -28,7 +28,7 @@ const BEFORE: i64 = 5 * 60;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SignError {
     /// The secret could not be read.
-    #[error("cannot read secret {namespace}/{name} of the signer")]
+    #[error("cannot read Secret {namespace}/{name} of the signer")]
     ReadSecret {
         /// Its namespace.
         namespace: Name,
@@ -39,7 +39,7 @@ pub(super) enum SignError {
         source: Box<kube::Error>,
     },
     /// The secret does not exist.
-    #[error("secret {namespace}/{name} of the signer does not exist")]
+    #[error("Secret {namespace}/{name} of the signer does not exist")]
     NoSecret {
         /// Its namespace.
         namespace: Name,
@@ -47,7 +47,7 @@ pub(super) enum SignError {
         name: Name,
     },
     /// The secret cannot sign.
-    #[error("secret {namespace}/{name} of the signer cannot sign: {why}")]
+    #[error("Secret {namespace}/{name} of the signer cannot sign: {why}")]
     Unfit {
         /// Its namespace.
         namespace: Name,
@@ -58,7 +58,8 @@ pub(super) enum SignError {
     },
     /// The secret signs for others.
     #[error(
-        "secret {namespace}/{name} of the signer does not sign for add-on {addon:?}; hint: annotate it {SIGNS_FOR}={addon}"
+        "Secret {namespace}/{name} of the signer does not sign for add-on {addon:?}; hint: set the annotation \
+         {SIGNS_FOR}={addon} on the Secret"
     )]
     NotForIt {
         /// Its namespace.
@@ -173,9 +174,7 @@ fn issue(
         .verify_signature()
         .map_err(|_unfit| Fault::Request("its signature is not valid"))?;
     if !is_for(signing) {
-        return Err(Fault::Request(
-            "its subject is not the one that it was approved for",
-        ));
+        return Err(Fault::Request("its subject differs from the approved one"));
     }
     let info = &request.certification_request_info;
     let public_key = SubjectPublicKeyInfo::from_der(info.subject_pki.raw)
@@ -193,7 +192,7 @@ fn issue(
         serial: serial(uid),
         valid: valid(signing, now, authority.validity().not_after.timestamp()),
     };
-    certificate::signed(leaf, &public_key, &pair).map_err(|_unfit| Fault::Secret("the key does not sign"))
+    certificate::signed(leaf, &public_key, &pair).map_err(|_unfit| Fault::Secret("tls.key cannot sign"))
 }
 
 /// What is signed is read again, and compared with whom it may be for: nothing between the check and the key counts.

@@ -69,11 +69,12 @@ pub(super) fn wrong_files(
         .map(|(wanted, _, path, kinds)| {
             let path = path.display();
             let kinds = kinds.as_deref().unwrap_or_default();
-            format!(
-                "\"{path}\" contains {} instead of a {}",
-                told(kinds),
-                wanted.word()
-            )
+            let wanted = wanted.word();
+            if kinds.is_empty() {
+                format!("\"{path}\" contains no {wanted}")
+            } else {
+                format!("\"{path}\" contains {} instead of a {wanted}", told(kinds))
+            }
         })
         .collect();
     if sights.iter().all(|(_, other, _, kinds)| holds(*other, kinds)) && words.len() == sights.len() {
@@ -98,15 +99,12 @@ fn told(kinds: &[SectionKind]) -> String {
                 "a private key"
             }
             SectionKind::PublicKey => "a public key",
-            SectionKind::Csr => "a request for a certificate",
-            SectionKind::Crl => "a list of revoked certificates",
+            SectionKind::Csr => "a certificate signing request",
+            SectionKind::Crl => "a certificate revocation list",
             _ => "another PEM block",
         })
         .collect();
     words.dedup();
-    if words.is_empty() {
-        return "no known PEM block".to_owned();
-    }
     words.join(", ")
 }
 
@@ -139,10 +137,7 @@ mod tests {
         );
         let (words, reason) = wrong(chain, "nonsense").expect("no key");
         assert_eq!(reason, "no-key");
-        assert_eq!(
-            words,
-            ["\"b\" contains no known PEM block instead of a private key"]
-        );
+        assert_eq!(words, ["\"b\" contains no private key"]);
         let cut = chain.get(..chain.len() / 2).expect("letters");
         assert_eq!(
             wrong(cut, key),

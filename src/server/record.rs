@@ -91,7 +91,7 @@ impl Subject {
     pub(super) fn log_unjudged(&self, uid: &str, webhook: Webhook, why: Unjudged) {
         let rules = match why {
             Unjudged::Crowded => "none: too many objects at once",
-            Unjudged::TooSlow => "none: not judged in time",
+            Unjudged::TooSlow => "none: not checked in time",
         };
         self.log(uid, webhook, rules);
     }

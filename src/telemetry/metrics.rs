@@ -207,7 +207,7 @@ impl Metrics {
     }
 
     fn register_writes(&self, all: &mut Registry) {
-        all.register("plans", "Plans made of add-ons", self.plans.clone());
+        all.register("plans", "Plans that were made for add-ons", self.plans.clone());
         all.register_with_unit(
             "plan_duration",
             "Time to make one plan",
@@ -250,7 +250,7 @@ impl Metrics {
         );
         all.register(
             "absences_open",
-            "1 while objects that are missing from lists are read by name, or a list is incomplete; nothing is planned",
+            "1 while objects that are missing from lists are read by name, or a list is incomplete; nothing is reconciled",
             self.doubts.clone(),
         );
         all.register(
@@ -276,7 +276,7 @@ impl Metrics {
         );
         all.register(
             "clock_trusted",
-            "1 while the local clock is consistent with the clock of the hub; nothing is planned otherwise",
+            "1 while the local clock is consistent with the clock of the hub; otherwise nothing is reconciled",
             self.clock_trusted.clone(),
         );
         all.register(

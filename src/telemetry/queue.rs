@@ -141,7 +141,7 @@ impl Collector for Ages {
         let due = state.due as f64;
         let seconds = Some(&Unit::Seconds);
         let gauges = [
-            ("workqueue_depth", "Owners that are due and wait", None, due),
+            ("workqueue_depth", "Owners that are due and waiting", None, due),
             (
                 "workqueue_unfinished_work",
                 "Total time of the reconciliations in progress",

@@ -59,7 +59,7 @@ impl Collector {
         }
         if authority.as_str().contains('@') {
             return Err(
-                "must have no user and password: they would stand in the list of processes".to_owned(),
+                "must have no user and password: they would be visible in the list of processes".to_owned(),
             );
         }
         let path = match uri.path() {
@@ -181,7 +181,7 @@ impl Post {
         let refused = match tokio::time::timeout(PATIENCE, self.post(&batch)).await {
             Ok(Ok(())) => None,
             Ok(Err(why)) => Some(why),
-            Err(_elapsed) => Some("it does not answer in time".to_owned()),
+            Err(_elapsed) => Some("the collector does not respond in time".to_owned()),
         };
         let outcome = if refused.is_none() {
             SpanEnd::Sent
@@ -216,7 +216,7 @@ impl Post {
         if answer.status().is_success() {
             return Ok(());
         }
-        Err(format!("it answers {}", answer.status()))
+        Err(format!("the collector returns {}", answer.status()))
     }
 }
 

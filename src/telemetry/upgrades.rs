@@ -44,7 +44,7 @@ impl UpgradeMetrics {
         all.register("upgrades", "Cluster upgrades, by progress", self.upgrades.clone());
         all.register(
             "upgrade_clusters",
-            "Clusters of all upgrades, by progress; a cluster counts once per upgrade",
+            "Clusters of all upgrades, by progress; a cluster is counted once per upgrade",
             self.clusters.clone(),
         );
     }

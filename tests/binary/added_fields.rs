@@ -164,7 +164,7 @@ fn outlasts(author: &Author<'_>) {
 fn taken_out(kubeconfig: &Path, before: &[Value]) {
     let tried = definitions(kubeconfig, &["revert", "--dry-run"]);
     assert!(
-        tried.ok && tried.stdout.contains("would take out"),
+        tried.ok && tried.stdout.contains("would remove"),
         "{}",
         tried.stdout
     );

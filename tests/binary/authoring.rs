@@ -67,7 +67,7 @@ fn what_new_writes_passes_lint_and_test_at_once_and_is_never_overwritten() {
     assert_eq!(run.code, Some(0), "{}{}", run.stdout, run.stderr);
     let text = std::fs::read_to_string(&policy).expect("readable");
     assert!(
-        text.contains("in the test, deny is then warn") && text.contains(".?labels.?team"),
+        text.contains("then write warn in the test as well") && text.contains(".?labels.?team"),
         "an expression that reads all labels refuses every change of another label: {text}"
     );
     std::fs::write(&policy, "mine").expect("writable");
@@ -128,7 +128,7 @@ fn lint_tells_every_fault_with_line_column_and_caret() {
         "--> p.yaml:13:25\n   |\n13 |           objct.metadata.name != ''\n   |                         ^",
         "--> p.yaml:17:49\n",
         "--> p.yaml:18:15\n",
-        "4 errors in 1 object of 1 file\n0 policies compile; with a native form: none\n",
+        "4 errors in 1 object of 1 file\n0 policies compile; exportable with --native: none\n",
     ] {
         assert!(lint.stdout.contains(shown), "{shown}: {}", lint.stdout);
     }

@@ -426,7 +426,7 @@ async fn a_gate_without_a_certificate_says_what_it_waits_for() {
             ])
             .arg(&kubeconfig);
         let waiting = std::thread::spawn(move || serving(&mut command));
-        let told = "waiting for a certificate: Secret tidegate/tidegate-tls: it contains no certificate yet";
+        let told = "waiting for a certificate: Secret tidegate/tidegate-tls: no certificate yet";
         until("the probe says it", || {
             page(&health, "/readyz") == Some((503, told.to_owned()))
         });

@@ -117,7 +117,7 @@ fn refused(kubeconfig: &Path) {
     for word in [
         "\"ManagedClusterAddOn\"",
         "--for-hub-without-ocm",
-        "take the versions away",
+        "would remove versions",
     ] {
         assert!(all.stderr.contains(word), "{word}: {}", all.stderr);
     }

@@ -6,7 +6,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::definitions::hub_with_theirs;
 use crate::rig::{Run, kubectl, repository, tidegate};
@@ -59,23 +59,49 @@ async fn the_kit_is_applied_in_the_order_of_its_page_and_taken_away_again() {
     hub.shutdown().await;
 }
 
-/// A hub that only answers which version it is, to one request; returns its kubeconfig.
-fn hub_of_version(minor: &'static str) -> String {
+/// A hub that only answers which version it is, and what it would store of a webhook configuration; returns its kubeconfig.
+fn hub_of_version(minor: &'static str, keeps_conditions: bool) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let server = format!("http://{}", listener.local_addr().expect("an address"));
     std::thread::spawn(move || {
-        let (mut caller, _) = listener.accept().expect("a caller");
-        let mut head = [0; 4096];
-        let length = caller.read(&mut head).expect("a request");
-        assert!(head[..length].starts_with(b"GET /version "));
-        let body = json!({"major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.3"), "gitCommit": "", "gitTreeState": "",
-            "buildDate": "", "goVersion": "", "compiler": "", "platform": ""})
-        .to_string();
-        let length = body.len();
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        );
-        caller.write_all(answer.as_bytes()).expect("the caller reads");
+        // The thread ends with the test program.
+        for caller in listener.incoming() {
+            let mut caller = caller.expect("a caller");
+            let mut request = Vec::new();
+            let mut part = [0; 1 << 13];
+            while !is_complete(&request) {
+                let length = caller.read(&mut part).expect("a request");
+                request.extend_from_slice(&part[..length]);
+            }
+            let text = String::from_utf8(request).expect("text");
+            let (head, body) = text.split_once("\r\n\r\n").expect("a head");
+            let body = if head.starts_with("GET /version ") {
+                json!({"major": "1", "minor": minor, "gitVersion": format!("v1.{minor}.3"), "gitCommit": "", "gitTreeState": "",
+                    "buildDate": "", "goVersion": "", "compiler": "", "platform": ""})
+            } else {
+                let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+                assert!(
+                    head.starts_with(&format!("POST {path}?")) && head.contains("dryRun=All"),
+                    "{head}"
+                );
+                let mut sent: Value = serde_json::from_str(body).expect("JSON");
+                for webhook in sent["webhooks"].as_array_mut().expect("webhooks") {
+                    if !keeps_conditions {
+                        webhook
+                            .as_object_mut()
+                            .expect("a webhook")
+                            .remove("matchConditions");
+                    }
+                }
+                sent
+            };
+            let body = body.to_string();
+            let length = body.len();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+            );
+            caller.write_all(answer.as_bytes()).expect("the caller reads");
+        }
     });
     json!({"apiVersion": "v1", "kind": "Config", "current-context": "a",
         "clusters": [{"name": "a", "cluster": {"server": server}}], "users": [{"name": "a", "user": {}}],
@@ -83,8 +109,19 @@ fn hub_of_version(minor: &'static str) -> String {
     .to_string()
 }
 
+/// Returns whether a request has its whole body.
+fn is_complete(request: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(request).to_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let length = head.split_once("content-length: ").map_or("0", |(_, rest)| rest);
+    let digits: String = length.chars().take_while(char::is_ascii_digit).collect();
+    body.len() >= digits.parse().unwrap_or(0)
+}
+
 #[test]
-fn the_backstop_is_left_out_where_the_hub_is_older_and_a_line_says_so() {
+fn what_the_hub_does_not_serve_is_omitted_and_a_line_says_so() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let printed = |kubeconfig: &str, flags: &[&str]| {
         let file = folder.path().join("kubeconfig");
@@ -95,18 +132,60 @@ fn the_backstop_is_left_out_where_the_hub_is_older_and_a_line_says_so() {
             .args(flags);
         Run::from(command.env("KUBECONFIG", file).output().expect("it starts"))
     };
-    let nowhere = hub_of_version("29").replace("127.0.0.1", "127.0.0.1.invalid");
-    for (kubeconfig, flags, is_left_out) in [
-        (hub_of_version("29"), &[][..], true),
-        (hub_of_version("30+"), &[], false),
-        (hub_of_version("29"), &["--backstop", "with"], false),
-        (nowhere, &[], false),
-    ] {
+    let nowhere = hub_of_version("27", false).replace("127.0.0.1", "127.0.0.1.invalid");
+    // The version, whether the hub keeps match conditions, flags; whether the backstop and the conditions are printed.
+    let rows: [(String, &[&str], bool, bool); 8] = [
+        (hub_of_version("29", true), &[], false, true),
+        (hub_of_version("29", false), &[], false, false),
+        (hub_of_version("27", false), &[], false, false),
+        (hub_of_version("30+", false), &[], true, true),
+        (hub_of_version("29", true), &["--backstop", "with"], true, true),
+        (
+            hub_of_version("27", false),
+            &["--match-conditions", "with"],
+            false,
+            true,
+        ),
+        (
+            hub_of_version("36", true),
+            &["--match-conditions", "without", "--backstop", "without"],
+            false,
+            false,
+        ),
+        (nowhere, &[], true, true),
+    ];
+    for (kubeconfig, flags, has_backstop, has_conditions) in rows {
         let ran = printed(&kubeconfig, flags);
         assert!(ran.ok, "{}", ran.stderr);
-        let has = ran.stdout.contains("kind: ValidatingAdmissionPolicy");
-        assert_eq!(has, !is_left_out, "{flags:?} {kubeconfig}: {}", ran.stderr);
-        let says = "the backstop is left out: the hub of the kubeconfig is Kubernetes v1.29.3, and 1.30 is the first version";
-        assert_eq!(ran.stderr.contains(says), is_left_out, "{}", ran.stderr);
+        let backstop = ran.stdout.contains("kind: ValidatingAdmissionPolicy");
+        assert_eq!(backstop, has_backstop, "{flags:?} {kubeconfig}: {}", ran.stderr);
+        let guard = ran.stdout.contains("guard.gate.tidegate.io");
+        assert_eq!(guard, has_conditions, "{flags:?} {kubeconfig}: {}", ran.stderr);
+        let is_closed = ran.stdout.contains("failurePolicy: Fail") && !has_backstop;
+        assert!(!is_closed || has_conditions, "{}", ran.stdout);
+        let asked = !flags.contains(&"without");
+        let says = "the backstop is omitted: the hub of the kubeconfig runs Kubernetes v1.";
+        assert_eq!(
+            ran.stderr.contains(says),
+            !has_backstop && asked,
+            "{}",
+            ran.stderr
+        );
+        let says = "match conditions and the webhook that fails closed are omitted: the hub of the kubeconfig, Kubernetes v1.";
+        assert_eq!(
+            ran.stderr.contains(says),
+            !has_conditions && asked,
+            "{}",
+            ran.stderr
+        );
     }
+    let closed = printed(&hub_of_version("27", false), &["--while-unavailable", "refuse"]);
+    assert!(!closed.ok && closed.stdout.is_empty(), "{}", closed.stdout);
+    assert!(
+        closed
+            .stderr
+            .contains("--while-unavailable refuse requires match conditions"),
+        "{}",
+        closed.stderr
+    );
 }

@@ -160,7 +160,7 @@ fn refused_while_one_leads(kubeconfig: &Path) {
         &on(kubeconfig, &["release", "--all"]),
         2,
         &expect![[r#"
-        tidegate: Tidegate is running (Lease tidegate/leader, held by "tidegate_pod-1_x") and would take "hello" over again: stop it first; if it runs with --manage marked, remove the annotation (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and set --manage marked here
+        tidegate: Tidegate is running (Lease tidegate/leader, held by "tidegate_pod-1_x") and would take over "hello" again: stop it first; if it runs with --manage marked, remove the annotation (kubectl annotate clustermanagementaddon hello addon.open-cluster-management.io/lifecycle-) and set --manage marked here
     "#]],
     );
     let freed = kubectl(kubeconfig, &["delete", "lease", "leader", "-n", "tidegate"], "");

@@ -146,7 +146,7 @@ async fn an_object_that_changes_all_the_time_is_reported() {
         let ran = rollout(&dev, &["pause", "helloworld"]);
         assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
         assert!(
-            ran.stderr.contains("nothing was written, try again"),
+            ran.stderr.contains("nothing was written. Try again"),
             "{}",
             ran.stderr
         );

@@ -393,7 +393,7 @@ fn a_template_that_cannot_be_filled_in_is_a_condition_and_not_a_crash() {
     let running = dev.read(&work)["spec"].clone();
     for (text, said) in [
         ("{{UNDEFINED}}", "unknown variable \"UNDEFINED\""),
-        ("{{GREETING", "never closed in \"{{GREETING\""),
+        ("{{GREETING", "unclosed braces in \"{{GREETING\""),
     ] {
         set_greeting(&dev, ADDON, text);
         let failed = dev.until(said, &["mca", ADDON, "-n", "cluster2"], |addon| {

@@ -44,7 +44,9 @@ fn refuses(run: &Run, path: &str) {
     assert!(!run.ok, "{}", run.stdout);
     let text = &run.stderr;
     assert!(
-        text.contains(path) && text.contains("selects version \"v9\"") && text.contains("supports: \"v1\""),
+        text.contains(path)
+            && text.contains("selects version \"v9\"")
+            && text.contains("supported values: \"v1\""),
         "{text}"
     );
     assert!(text.contains("[version/unsupported]"), "{text}");

@@ -44,7 +44,7 @@ async fn an_object_that_begins_or_ceases_to_be_at_fault_gets_one_event() {
     assert_eq!(
         all,
         [
-            "Normal Compliant c1/hello the object has no findings any more",
+            "Normal Compliant c1/hello the object no longer has findings",
             refused,
             unknown
         ]

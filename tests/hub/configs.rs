@@ -261,14 +261,14 @@ async fn configurations_of_any_kind_travel_by_their_hash() {
         json!({"group": "", "resource": "secrets"}),
     ];
     scene.put_addon(&defaults).await;
-    let missing = "ConfigurationKindNotServed configuration gadgets.example.com/default/g is of a kind that the hub does not serve";
+    let missing = "ConfigurationKindNotServed configuration gadgets.example.com/default/g (a default of the add-on) is of a kind that the hub does not serve";
     scene.said("Configured", missing).await;
     // The kind appears, and then the object.
     scene.put(gadgets()).await;
     scene
         .said(
             "Configured",
-            "ConfigurationNotFound configuration gadgets.example.com/default/g does not exist",
+            "ConfigurationNotFound configuration gadgets.example.com/default/g (a default of the add-on) does not exist",
         )
         .await;
     scene
@@ -353,7 +353,7 @@ async fn a_secret_is_never_asked_for(scene: &Scene) {
         &json!([{"group": "", "resource": "secrets", "name": "token", "namespace": "cluster1"}]),
     )
     .await;
-    let why = "ConfigurationTypeOffLimits configuration secrets/cluster1/token is not read, because it is never a configuration";
+    let why = "ConfigurationTypeOffLimits configuration secrets/cluster1/token (from the ManagedClusterAddOn) is not read, because its type cannot be a configuration";
     eventually("the reference is refused", || async {
         scene
             .conditions("Configured")
@@ -418,7 +418,7 @@ async fn a_forbidden_kind_is_reported_with_the_missing_permission_and_recovers_w
         .await;
     scene.put_addon(&[default_of("", "configmaps", "settings")]).await;
     scene
-        .said("Configured", "ConfigurationForbidden configuration configmaps/default/settings cannot be read: the hub refuses")
+        .said("Configured", "ConfigurationForbidden configuration configmaps/default/settings (a default of the add-on) cannot be read: the hub refuses")
         .await;
     let said = scene.conditions("Configured").await;
     assert!(

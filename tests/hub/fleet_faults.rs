@@ -337,15 +337,15 @@ async fn unreadable_owners_block_removals_and_are_reported_until_they_are_read()
                 .patch(Kind::Placement, ("default", "all"), ("status", counted))
                 .await;
             let expected = format!(
-                "True RemovalUnconfirmed: nothing selects the cluster any more, but 4 instances are kept: cannot read {object} again: \
-                 a fault on purpose: {answer}; the removal continues when the hub returns it"
+                "True RemovalUnconfirmed: 4 instances are kept although nothing selects their clusters: cannot read {object} again: \
+                 a fault on purpose: {answer}; the removal continues when the hub returns the object"
             );
             let told =
                 waiting::comes(|| async { said(&scene, "byplace", "Stalled").await == expected }).await;
             assert!(told, "{}", said(&scene, "byplace", "Stalled").await);
             let ready = said(&scene, "byplace", "Ready").await;
             assert!(
-                ready.ends_with("; no cluster is selected. 4 removals are held"),
+                ready.ends_with(". 0 clusters are selected. 4 removals are delayed"),
                 "{ready}"
             );
             assert!(

@@ -174,7 +174,7 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     scene
         .says(
             "CertificateRequestRefused",
-            "True CertificateNotIssued addon-c1-hello-2: secret signers/hello-ca of the signer does not exist",
+            "True CertificateNotIssued addon-c1-hello-2: Secret signers/hello-ca of the signer does not exist",
         )
         .await;
     assert_eq!(scene.stage("addon-c1-hello-2").await, (false, None));
@@ -184,7 +184,7 @@ async fn agents_get_the_certificates_that_they_may_have_and_no_others() {
     scene
         .says(
             "CertificateRequestRefused",
-            "True CertificateNotIssued addon-c1-hello-2: secret signers/hello-ca of the signer does not sign for add-on \"hello\"",
+            "True CertificateNotIssued addon-c1-hello-2: Secret signers/hello-ca of the signer does not sign for add-on \"hello\"",
         )
         .await;
     assert_eq!(scene.stage("addon-c1-hello-2").await, (false, None));

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{HubNamespaces, ReservedSigners};
 use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
-    Managing, RemovalBudget, RollUps, Settings, TimeoutPolicy, Vocabulary,
+    Managing, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, Vocabulary,
 };
 
 /// How many settings are drawn.
@@ -37,6 +37,10 @@ pub(crate) fn drawn(mut below: impl FnMut(usize) -> usize) -> Settings {
         grpc_server: default.grpc_server,
         startup: seconds(pick(&mut below, &[120, 5])),
         removal_budget: pick(&mut below, &[RemovalBudget::default(), RemovalBudget::Unlimited]),
+        template_sharing: pick(
+            &mut below,
+            &[TemplateSharing::WithoutAccess, TemplateSharing::WithAccess],
+        ),
         hub_namespaces: HubNamespaces::default(),
         reserved_signers: ReservedSigners::default(),
         namespace: default.namespace,

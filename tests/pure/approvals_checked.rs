@@ -73,7 +73,7 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
     assert_eq!(judged(&world), [fault]);
     let waits = world.plan("hello").waits;
     let entry = waits.iter().map(ToString::to_string).find_map(|wait| {
-        let (_, rest) = wait.split_once(" by the entry ")?;
+        let (_, rest) = wait.split_once("; to approve, add the entry ")?;
         Some(rest.split(' ').next()?.to_owned())
     });
     let entry = entry.expect("c2 waits");

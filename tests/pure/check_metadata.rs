@@ -94,8 +94,8 @@ metadata: {name: "Not_Judged"}
         found(text),
         [
             "Warning 3 metadata.namespace: the object is created in the namespace that the client selects [metadata/no-namespace]",
-            "Error 8 metadata.labels[on]: Invalid value: true: must be a text; write it in quotes [metadata/value]",
-            "Error 8 metadata.labels[version]: Invalid value: 1: must be a text; write it in quotes [metadata/value]",
+            "Error 8 metadata.labels[on]: Invalid value: true: must be a string; write it in quotes [metadata/value]",
+            "Error 8 metadata.labels[version]: Invalid value: 1: must be a string; write it in quotes [metadata/value]",
             "Error 13 metadata.namespace: Forbidden: not allowed on this type [metadata/value]",
             "Error 13 metadata.finalizers: Invalid value: \"a b\": name part must consist of alphanumeric character [metadata/value]",
             "Error 13 metadata.ownerReferences.uid: Invalid value: \"\": must not be empty [metadata/value]",

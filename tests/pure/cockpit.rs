@@ -134,7 +134,7 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
         mcu/default/to-4-12  PROGRESSING  wave 1/5  0 of 12 done · 1 updating · 11 waiting
           health  Progressing
           change  OpenShift 4.12.0
-          ETA     in about 5h (no upgrade of a cluster has completed yet; 1h is assumed for each)
+          ETA     in about 5h (no cluster upgrade has completed yet; each is assumed to take 1h)
         ├─ canary clusters    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
         │     updating   c1
         └─ the other clusters ░░░░░░░░░░░░░░░░░░░░ 0/11 · waiting · batch 1 of 4 · 3 at once · deadline 3h …
@@ -235,13 +235,10 @@ fn undo_puts_every_place_back_that_names_the_new_object() {
         written
             .note
             .as_deref()
-            .map(|note| note.contains("differs from the last known good")),
+            .map(|note| note.contains("differs from its last known good")),
         Some(true)
     );
-    let rows = [
-        ("new", "was edited in place"),
-        ("gone", "does not exist any more"),
-    ];
+    let rows = [("new", "was edited in place"), ("gone", "no longer exists")];
     for (good, why) in rows {
         let scene = hub_with_addon(&json!({}), good);
         let refused = scene
@@ -419,12 +416,12 @@ fn what_does_not_wait_or_is_another_content_is_not_approved() {
         (
             &asks,
             approve(None, Some("canary"), None),
-            "waiting are \"default/all/prod\"",
+            "the groups waiting for approval are \"default/all/prod\"",
         ),
         (
             &asks,
             approve(None, None, Some("01234567")),
-            "another content is waiting for approval now",
+            "different content is waiting for approval now",
         ),
         (
             &asks,
@@ -475,7 +472,7 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
         "old",
     );
     let failed = format!(
-        "{}: 1 cluster failed or timed out, maxFailures allows 0; c1 (failed)",
+        "{}: 1 cluster failed or timed out, and maxFailures allows 0. Clusters: c1 (failed)",
         content("new", 2)
     );
     object["status"]["installProgressions"][0]["conditions"] =

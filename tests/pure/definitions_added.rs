@@ -266,7 +266,7 @@ fn fields_that_another_client_changed_or_added_are_not_ours() {
     );
     assert_eq!(patched(&restored, &revert(&restored).patch), live);
     let told = revert_text(&revert(&restored), "took out");
-    assert!(told.contains("the record alone"), "{told}");
+    assert!(told.contains("only the record"), "{told}");
 }
 
 #[test]

@@ -247,7 +247,7 @@ fn leaving(clusters: usize, stalled: Option<(&str, &str)>, in_roll_up: bool) -> 
 
 #[test]
 fn why_tells_what_holds_removals_as_the_controllers_tell_it() {
-    let budget = "80 removals are held: at most 20 instances are removed per minute, the next at 2030-01-01T00:00:30Z; to remove all of them now, annotate";
+    let budget = "80 removals are delayed: at most 20 instances are removed per minute, the next at 2030-01-01T00:00:30Z; to remove all of them now, annotate";
     let unread = "100 instances are kept although nothing selects them: cannot read ClusterManagementAddOn hello again: no";
     for (clusters, stalled, code, detail) in [
         (100, Some(("RemovalHeld", budget)), "why/removal-held", budget),

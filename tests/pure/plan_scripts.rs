@@ -24,7 +24,7 @@ use plan::{Action, Plan};
 use serde_json::Value;
 use store::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing, ObjectKey,
-    RollUps, Settings, Vocabulary,
+    RollUps, Settings, TemplateSharing, Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 
@@ -106,6 +106,8 @@ test_each! {
     registration_namespace_taken
     registration_permissions
     registration_reserved
+    registration_shared
+    registration_shared_with_access
     registration_signers
     registration_stock
     registration_token
@@ -215,6 +217,9 @@ fn settings(script: &str) -> Settings {
         match words.as_slice() {
             ["setting", "cluster-configs", "rollout"] => settings.cluster_configs = ClusterConfigs::Rollout,
             ["setting", "agent-groups", "stock"] => settings.agent_groups = AgentGroups::Stock,
+            ["setting", "template-sharing", "with-access"] => {
+                settings.template_sharing = TemplateSharing::WithAccess;
+            }
             ["setting", "compat", "ocm"] => {}
             ["setting", "failures", "deadline"] => settings.failures = Failures::Deadline,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,

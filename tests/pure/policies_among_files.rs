@@ -205,7 +205,7 @@ fn two_policies_of_one_name_in_two_folders_are_a_fault_unless_they_are_the_same(
     assert_eq!(
         found,
         [
-            "Error b/p.yaml:3:18 Duplicate value: \"prefix\": a/p.yaml:1 has a policy of this name already [policy/compile]"
+            "Error b/p.yaml:3:18 Duplicate value: \"prefix\": a/p.yaml:1 already has a policy of this name [policy/compile]"
         ]
     );
     assert_eq!(ended, Outcome::BrokenPolicy);

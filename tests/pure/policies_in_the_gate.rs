@@ -494,7 +494,12 @@ fn a_check_of_files_reports_what_cannot_be_decided() {
 
 /// The verdict of the validating webhook for the deletion of a stored object.
 fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
-    let raw = serde_json::value::to_raw_value(stored).expect("JSON");
+    parting_by("alice", stored, rulebook)
+}
+
+fn parting_by(name: &str, stored: &Value, rulebook: &Rulebook) -> Verdict {
+    let raw = |value: &Value| serde_json::value::to_raw_value(value).expect("JSON");
+    let (raw, user) = (raw(stored), raw(&json!({"username": name})));
     let request = Request {
         webhook: Webhook::Validate,
         operation: Operation::Delete,
@@ -508,7 +513,10 @@ fn parting(stored: &Value, rulebook: &Rulebook) -> Verdict {
         object: None,
         old: Some(&raw),
         dry_run: false,
-        circumstances: RequestContext::default(),
+        circumstances: RequestContext {
+            user: Some(&user),
+            ..RequestContext::default()
+        },
     };
     decide(&request, &Facts::default().completed(), rulebook)
 }
@@ -536,6 +544,19 @@ fn a_deletion_is_judged_by_policies_that_name_it_and_by_no_others() {
         told[0].contains("while it is protected") && told[0].contains("policy/keep/kept"),
         "{told:?}"
     );
+    for cleaner in [
+        "system:kube-controller-manager",
+        "system:serviceaccount:kube-system:generic-garbage-collector",
+        "system:serviceaccount:kube-system:namespace-controller",
+    ] {
+        let clean_up = parting_by(cleaner, &protected, &rulebook);
+        assert!(
+            clean_up.allowed() && clean_up.warnings().is_empty(),
+            "{cleaner}: {clean_up:?}"
+        );
+    }
+    let other = "system:serviceaccount:default:namespace-controller";
+    assert!(!parting_by(other, &protected, &rulebook).allowed());
     protected["metadata"]["deletionTimestamp"] = json!("2026-11-20T00:00:00Z");
     assert!(parting(&protected, &rulebook).allowed(), "it is going already");
     let told = verdict(&addon("addon-a"), None, &rulebook);

@@ -1,8 +1,12 @@
 //! The pages of `docs/reference/` that are made of the code, and written with `UPDATE_EXPECT=1`.
 
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
+use admission::CONDITIONS_SINCE_MINOR;
 use api::reason::Reason;
+use operate::doctor::calls::CALLS;
+use operate::versions::{KUBERNETES_FEATURES, OLDEST_MINOR};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -43,6 +47,104 @@ fn prose(text: &str) -> String {
         .collect::<Vec<_>>()
         .join(" ")
         .replace('|', "\\|")
+}
+
+const GENERATED: &str = "<!-- generated: KUBERNETES_FEATURES of crates/operate/src/versions.rs -->\n";
+const END: &str = "<!-- end of generated -->";
+
+#[test]
+fn the_table_of_kubernetes_versions_is_current() {
+    let mut table = String::from(
+        "\n| API, field or feature gate | used for | since | on an older hub |\n|---|---|---|---|\n",
+    );
+    let mut features = KUBERNETES_FEATURES.to_vec();
+    features.sort_by_key(|feature| std::cmp::Reverse(feature.since));
+    for feature in features {
+        assert_eq!(
+            feature.otherwise.is_empty(),
+            feature.since <= OLDEST_MINOR && feature.since != CONDITIONS_SINCE_MINOR,
+            "{}",
+            feature.name
+        );
+        let since = feature.since;
+        writeln!(
+            table,
+            "| {} | {} | 1.{since} | {} |",
+            feature.name, feature.used_for, feature.otherwise
+        )
+        .expect("text");
+    }
+    table.push('\n');
+    let path = repository("docs/kubernetes-versions.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let (before, rest) = page.split_once(GENERATED).expect("the beginning of the table");
+    let (found, after) = rest.split_once(END).expect("the end of the table");
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, format!("{before}{GENERATED}{table}{END}{after}")).expect("the page");
+    } else {
+        assert_eq!(
+            found, table,
+            "docs/kubernetes-versions.md is out of date; UPDATE_EXPECT=1 writes it"
+        );
+    }
+    assert!(
+        before.contains(&format!("**1.{OLDEST_MINOR} or newer**")),
+        "{before}"
+    );
+}
+
+/// Every API group of Kubernetes that the program calls, or an object of the installation has, is in the table; and README, chart and table
+/// give the same version.
+#[test]
+fn the_table_of_kubernetes_versions_has_every_api() {
+    let table: String = KUBERNETES_FEATURES.iter().map(|feature| feature.name).collect();
+    let is_theirs = |group: &str| {
+        group.ends_with(".k8s.io") || ["apps", "batch", "policy", "autoscaling"].contains(&group)
+    };
+    let called = CALLS.iter().map(|call| call.group.to_owned());
+    let mut installed = Vec::new();
+    for folder in [
+        "manifests/deploy",
+        "manifests/rbac",
+        "manifests/webhook",
+        "charts/tidegate/templates",
+    ] {
+        for file in files_below(&repository(folder)) {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let versions = text.lines().filter_map(|line| line.strip_prefix("apiVersion: "));
+            installed.extend(versions.filter_map(|version| Some(version.split_once('/')?.0.to_owned())));
+        }
+    }
+    assert!(installed.len() > 50, "{installed:?}");
+    for group in called.chain(installed).filter(|group| is_theirs(group)) {
+        assert!(
+            table.contains(&format!("`{group}/")) || group == "kustomize.config.k8s.io",
+            "{group} is not in KUBERNETES_FEATURES"
+        );
+    }
+    let read = |path: &str| std::fs::read_to_string(repository(path)).expect("a file");
+    let chart = read("charts/tidegate/Chart.yaml");
+    assert!(
+        chart.contains(&format!("kubeVersion: \">=1.{OLDEST_MINOR}.0-0\"")),
+        "{chart}"
+    );
+    assert!(read("README.md").contains(&format!("Kubernetes 1.{OLDEST_MINOR} or later")));
+    assert!(read("docs/operate/install.md").contains(&format!("Kubernetes 1.{OLDEST_MINOR} or later")));
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
+    entries
+        .flat_map(|path| {
+            if path.is_dir() {
+                files_below(&path)
+            } else {
+                vec![path]
+            }
+        })
+        .collect()
 }
 
 #[test]

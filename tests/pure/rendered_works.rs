@@ -116,7 +116,7 @@ fn every_value_names_the_layer_that_says_so() {
 #[test]
 fn the_clusters_own_list_comes_last_and_says_so() {
     let (notes, manifests) = told("cluster2");
-    let own = "AddOnDeploymentConfig default/own (the cluster's own)";
+    let own = "AddOnDeploymentConfig default/own (from the ManagedClusterAddOn)";
     for line in [
         format!("  LEVEL = \"debug\": {own}"),
         "  INSTALL_NAMESPACE = \"elsewhere\": spec.installNamespace of the ManagedClusterAddOn".to_owned(),

@@ -306,7 +306,7 @@ fn an_add_on_that_is_nowhere_says_why() {
         (
             scene(&json!({"type": "Placements", "placements": []})),
             vec![],
-            "spec.installStrategy contains no placement",
+            "spec.installStrategy has no placement",
         ),
         (
             scene(&by_placement),

@@ -47,7 +47,7 @@ until_is True status cluster2 Ready
 is "$before" work cluster1 .metadata.generation
 
 say "the webhook denies a variable that no cluster can have"
-refused 'must be {{CLUSTER_LABEL:KEY}} or {{CLUSTER_LABEL:KEY:-DEFAULT}}, and KEY the key of a label' <<YAML
+refused 'must be {{CLUSTER_LABEL:KEY}} or {{CLUSTER_LABEL:KEY:-DEFAULT}}, where KEY is the key of a label' <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate
 metadata: {name: $addon-wrong}

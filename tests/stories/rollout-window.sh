@@ -29,7 +29,7 @@ config settings ahoy
 until_is WaitingForWindow reason cluster1 Reconciling
 until_is WaitingForWindow reason cluster2 Reconciling
 is hello greeting cluster1
-is "waiting for a window of the annotation tidegate.io/rollout-window: 0 0 29 2 * for 1m in Europe/Paris" message cluster1 Configured
+is "waiting for a window of the annotation tidegate.io/rollout-window (0 0 29 2 * for 1m in Europe/Paris)" message cluster1 Configured
 
 say "until a window is open"
 helloworld "0 0 29 2 * for 1m; * * * * * for 2m"
@@ -38,7 +38,7 @@ until_is ahoy greeting cluster2
 done_on UpgradeSucceed cluster1 cluster2
 
 say "a window that never opens is denied"
-refused "names a day that no month has" <<YAML
+refused "the selected months do not have this day" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
 metadata: {name: $addon, annotations: {tidegate.io/rollout-window: "0 0 30 2 * for 1h"}}

@@ -150,7 +150,7 @@ fn failed(id: &'static str, detail: &str) -> Findings {
 fn unfinished(id: &'static str, refuses: bool) -> Findings {
     let fault = Fault::bare(
         Class::Internal,
-        "this rule did not finish: there is too much to check",
+        "this rule did not finish, because the object has too much to check",
     );
     let violation = fault.at(Path::root().key("spec"), id);
     let mut findings = Findings::new();
@@ -247,7 +247,7 @@ mod tests {
         let found: Vec<String> = findings.violations().iter().map(ToString::to_string).collect();
         let expected = [
             "seen [test/rule]",
-            "spec: Internal error: this rule did not finish: there is too much to check [test/rule]",
+            "spec: Internal error: this rule did not finish, because the object has too much to check [test/rule]",
         ];
         assert_eq!(found, expected);
     }

@@ -47,8 +47,9 @@ pub use subject::BlastRadius;
 pub use subject::Operations;
 pub use verdict::Verdict;
 pub use webhook_configurations::{
-    BREAK_GLASS, Endpoint, MUTATE_PATH, POLICY_RESOURCES, TIMEOUT_SECONDS, VALIDATE_PATH, configurations,
-    configurations_that_fail_closed, configurations_without_conditions,
+    BREAK_GLASS, CONDITIONS_SINCE_MINOR, Endpoint, MUTATE_PATH, POLICY_RESOURCES, TIMEOUT_SECONDS,
+    VALIDATE_PATH, configurations, configurations_that_fail_closed, configurations_without_conditions,
+    drop_conditions,
 };
 
 pub use crate::policy::{is_former, is_policy};

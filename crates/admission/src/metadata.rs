@@ -16,10 +16,10 @@ pub const METADATA_VALUE: &str = "metadata/value";
 pub(super) const DOC: (&str, &str) = (
     METADATA_VALUE,
     "The metadata is valid for Kubernetes.\n\n\
-     Checks the keys and values of labels, the keys and the size of annotations, finalizers, owner references, the prefix of a \
-     generated name, and immutable fields, with the messages of Kubernetes. The API server checks the same after the webhook, but \
-     rejects an invalid change with code 422: tools with a force mode then delete the object and create it again, with everything \
-     that depends on it. Refused, with code 403, and no setting changes that.\n\n\
+     The webhook checks the keys and values of labels, the keys and the size of annotations, finalizers, owner references, the prefix of a \
+     generated name, and immutable fields, with the messages of Kubernetes. The API server makes the same checks after the webhook, but \
+     rejects an invalid change with code 422. Tools with a force mode then delete the object, with everything that depends on it, \
+     and create it again. With the webhook, the change is refused with code 403 instead, and no setting changes that.\n\n\
      `tidegate check` also checks names and namespaces.",
 );
 

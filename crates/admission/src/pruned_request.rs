@@ -217,6 +217,9 @@ mod tests {
         let found = said(FieldsKnownBy::Definitions(&hub), "v1beta1", &spec);
         assert_eq!(found.len(), 2, "{found:?}");
         assert!(found[0].starts_with("spec.colour: "), "{found:?}");
-        assert!(found[1].contains("v1beta1 calls it defaultConfigs"), "{found:?}");
+        assert!(
+            found[1].contains("in v1beta1 the field is defaultConfigs"),
+            "{found:?}"
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use schema::Stop;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::known_fields::HubDefinitions;
@@ -110,7 +111,7 @@ pub struct Request<'a> {
 /// the same result, unless `stop` ends the rules early.
 ///
 /// The rules `permission/author` and `upgrade/placement-access` need the permissions of the user. They return the permissions to check, and
-/// read the results from the facts, so two users may get different results.
+/// read the results from the facts, so two users may get different results. Clean-up by Kubernetes is admitted without a check.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestContext<'a> {
     /// Id of the request.
@@ -155,7 +156,37 @@ pub enum FieldsKnownBy<'a> {
     Definitions(&'a HubDefinitions),
 }
 
+/// The users that clean up for Kubernetes: the garbage collector and the namespace controller, each with the account of its own or with
+/// that of the controller manager. A rejected clean-up is repeated without end, and a namespace stays in phase `Terminating`.
+pub(super) const CLEANERS: [&str; 3] = [
+    "system:kube-controller-manager",
+    "system:serviceaccount:kube-system:generic-garbage-collector",
+    "system:serviceaccount:kube-system:namespace-controller",
+];
+
+/// The part of `userInfo` that the decision reads.
+#[derive(Deserialize)]
+pub(super) struct User {
+    /// The name of the user; empty if the API server sent none.
+    #[serde(default)]
+    pub(super) username: String,
+}
+
+impl RequestContext<'_> {
+    /// Returns the user of the request; `None` without one, or if it cannot be read.
+    pub(super) fn read_user(&self) -> Option<User> {
+        serde_json::from_str(self.user?.get()).ok()
+    }
+}
+
 impl Request<'_> {
+    /// Returns whether it is sent by one of the [`CLEANERS`]. Match conditions exclude these requests, but a hub before Kubernetes 1.28
+    /// drops the conditions.
+    pub(super) fn is_clean_up(&self) -> bool {
+        let user = self.circumstances.read_user();
+        user.is_some_and(|user| CLEANERS.contains(&user.username.as_str()))
+    }
+
     /// Returns whether the gate admits the request without a check.
     ///
     /// A status belongs to its controller. Deletions are checked by rules for deletions, and by policies that match them.

@@ -26,10 +26,10 @@ pub(super) const UNKNOWN_FIELD: &str = "schema/unknown-field";
 pub(super) const DOCS: [(&str, &str); 3] = [
     (
         VALUE,
-        "The object fits the schema of its CRD.\n\n\
-         Checks types, required fields, patterns, list keys and the expressions of the CRD, with the messages of Kubernetes. The API \
-         server checks the same after the webhook, but stops there; the webhook reports all other faults of the object as well. If a \
-         rule reports a fault of the same field, only the message of the rule is shown. Refused.",
+        "The object matches the schema of its CRD.\n\n\
+         The webhook checks types, required fields, patterns, list keys and the expressions of the CRD, with the messages of \
+         Kubernetes. The API server makes the same checks after the webhook, but reports only these faults; the webhook reports all other \
+         faults of the object as well. If a rule reports a fault of the same field, only the message of the rule is shown. Refused.",
     ),
     (
         bounds::RULE,

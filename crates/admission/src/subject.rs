@@ -44,7 +44,7 @@ impl Operations {
     pub fn words(self) -> &'static str {
         match self {
             Self::Create => "create",
-            Self::CreateAndUpdate => "create, update",
+            Self::CreateAndUpdate => "create and update",
             Self::Update => "update",
             Self::Delete => "delete",
         }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::body::{Node, listed};
-use super::step_budget::Items;
+use super::step_budget::{Items, StepBudget};
 use api::names::labels::TEMPLATE_VERSION;
 use kubernetes::field::Path;
 
@@ -69,6 +69,16 @@ impl<'a> PermissionAt<'a> {
 }
 
 impl<'a> TemplateBody<'a> {
+    /// Returns whether it requests anything on the hub beyond the agent's own name: hub permissions, or a certificate of a custom signer. The
+    /// planner decides the same about a stored template ([`store::Template::requests_access`]).
+    pub(super) fn requests_access(&self, effort: &StepBudget<'_>) -> bool {
+        !self.permissions.is_empty()
+            || self
+                .registration
+                .each(effort)
+                .any(|one| one.text("type") != Some("KubeClient"))
+    }
+
     /// Reads an object.
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");

@@ -4,7 +4,6 @@
 
 use api::hash::Keys;
 use json_patch::{AddOperation, Patch, PatchOperation};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::request::{Request, Webhook};
@@ -58,12 +57,6 @@ pub(super) fn questions(asks: &Asks, before: Option<&Asks>, namespace: &str) -> 
         .collect()
 }
 
-#[derive(Deserialize)]
-struct User {
-    #[serde(default)]
-    username: String,
-}
-
 /// Returns the record for an upgrade whose author is allowed to use every placement of another namespace that it names.
 pub(super) fn addition(
     request: &Request<'_>,
@@ -108,7 +101,7 @@ fn record(
     if questions.is_empty() || !questions.iter().all(|(_, right)| is_allowed(right)) {
         return None;
     }
-    let user: User = serde_json::from_str(request.circumstances.user?.get()).ok()?;
+    let user = request.circumstances.read_user()?;
     let access = PlacementAccess {
         namespace: request.namespace,
         name: request.name,

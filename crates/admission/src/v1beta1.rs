@@ -158,10 +158,10 @@ pub(super) fn unsigned(request: &Request<'_>, keys: &Keys) -> Option<Violation> 
     }
     let fault = Fault::bare(
         Class::Invalid,
-        "was not written by the conversion of this hub, or for another object or state: it would restore nothing",
+        "was not written by the conversion of this hub for this object in this state, so it restores nothing",
     );
     let hint = format!(
-        "remove the annotation, and write its fields in {}; on a hub of its own keys, restore those (--record-keys)",
+        "remove the annotation and set its fields in {}; if the hub has lost its record keys, restore them (--record-keys)",
         other.api_version()
     );
     let path = Path::root()

@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::metadata::IMMUTABLE;
-use super::request::MetadataPart;
+use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
     Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
     Upgrade,
@@ -48,6 +48,10 @@ pub enum Endpoint {
         port: u16,
     },
 }
+
+/// The first minor version of Kubernetes 1 that keeps the match conditions of webhooks without a feature gate. Until 1.29 the feature gate
+/// `AdmissionWebhookMatchConditions` can turn them off; the API server then drops them without an error.
+pub const CONDITIONS_SINCE_MINOR: u32 = 28;
 
 /// The group for whose requests the API server does not call the gate.
 pub const BREAK_GLASS: &str = "tidegate:break-glass";
@@ -130,14 +134,19 @@ pub fn configurations_that_fail_closed(endpoint: &Endpoint, ca_pem: Option<&str>
 /// condition it would block every add-on while the gate is unavailable.
 pub fn configurations_without_conditions(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
     configurations(endpoint, ca_pem).map(|mut configuration| {
-        if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
-            webhooks.retain(|webhook| webhook.get("failurePolicy") != Some(&json!("Fail")));
-            for webhook in webhooks.iter_mut().filter_map(Value::as_object_mut) {
-                webhook.remove("matchConditions");
-            }
-        }
+        drop_conditions(&mut configuration);
         configuration
     })
+}
+
+/// Changes a webhook configuration to that of [`configurations_without_conditions`]. Other objects stay as they are.
+pub fn drop_conditions(configuration: &mut Value) {
+    if let Some(webhooks) = configuration.get_mut("webhooks").and_then(Value::as_array_mut) {
+        webhooks.retain(|webhook| webhook.get("failurePolicy") != Some(&json!("Fail")));
+        for webhook in webhooks.iter_mut().filter_map(Value::as_object_mut) {
+            webhook.remove("matchConditions");
+        }
+    }
 }
 
 /// The resources that policies are evaluated for, by group and plural name.
@@ -264,12 +273,7 @@ impl Webhook {
 /// Conditions that exclude requests from all webhooks: updates that change nothing to check, clean-up by Kubernetes itself, and requests of
 /// the break-glass group. No condition may fail: a deletion has no `object`, and a user may have no groups.
 pub(super) fn conditions(change: (&'static str, String)) -> Vec<(&'static str, String)> {
-    let cleaners = [
-        "system:kube-controller-manager",
-        "system:serviceaccount:kube-system:generic-garbage-collector",
-        "system:serviceaccount:kube-system:namespace-controller",
-    ];
-    let cleaners = cleaners.map(|name| format!("'{name}'")).join(", ");
+    let cleaners = CLEANERS.map(|name| format!("'{name}'")).join(", ");
     vec![
         change,
         (

@@ -133,6 +133,6 @@ pub struct RolloutPlacement {
     /// Completed, Progressing, RolloutPaused, or the reason for which no further cluster is updated.
     pub reason: String,
 
-    /// The same in a sentence, with numbers.
+    /// The reason as a sentence, with numbers.
     pub message: String,
 }

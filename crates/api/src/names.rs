@@ -23,9 +23,9 @@ pub mod labels {
     pub const CLUSTER_NAME: &str = "open-cluster-management.io/cluster-name";
     /// Marks role bindings of template add-ons; the value is empty.
     pub const ADDON_TEMPLATE_NAME: &str = "open-cluster-management.io/addon-template-name";
-    /// Version of the add-on that a work carries.
+    /// On a work: the version of the add-on that it deploys.
     pub const ADDON_VERSION: &str = "open-cluster-management.io/addon-version";
-    /// Version of the add-on that an AddOnTemplate holds.
+    /// On an AddOnTemplate: its version of the add-on.
     pub const TEMPLATE_VERSION: &str = "addon.open-cluster-management.io/version";
     /// On the objects of the token infrastructure: their add-on.
     pub const TOKEN_ADDON_NAME: &str = "addon.open-cluster-management.io/name";

@@ -92,7 +92,7 @@ macro_rules! reasons {
                         word: stringify!($word),
                         says: $says,
                         classes: &[$($(Class::$class),*)?],
-                        short: row_option!($(($short, concat!($short, ": see the condition ", stringify!($condition))))?),
+                        short: row_option!($(($short, concat!($short, "; see the condition ", stringify!($condition))))?),
                         next: row_option!($((Act::$act, $fix, $command))?),
                     },)*
                 }
@@ -143,7 +143,7 @@ impl Reason {
     /// Returns the cause in a few words, for a condition of the roll-up that has the whole sentence.
     pub fn cause_in(self, condition: &str) -> String {
         match self.row().short {
-            Some((short, _)) => format!("{short}: see the condition {condition}"),
+            Some((short, _)) => format!("{short}; see the condition {condition}"),
             None => format!("see the condition {condition}"),
         }
     }
@@ -181,16 +181,16 @@ impl PartialEq<Reason> for str {
 reasons! {
     Installing [UnderWay]: "Progressing: the first installation on the cluster is in progress. `tidegate why` shows what it waits for.";
     InstallSucceed [Succeeded]: "Progressing: the first installation on the cluster is done.";
-    InstallFailed [Failed]: "Progressing: the first installation failed; the message is the error of the API server or agent that rejected it. `tidegate why` names the object.", short "it has failed" in Progressing;
+    InstallFailed [Failed]: "Progressing: the first installation failed; the message is the error of the API server or agent that rejected it. `tidegate why` names the object.", short "the installation failed" in Progressing;
     Upgrading [UnderWay]: "Progressing: a change of version or configuration is being rolled out to the cluster.";
     UpgradeSucceed [Succeeded]: "Progressing: the last change is applied. This reason stays until the next change, also while the cluster waits for its turn: see Ready.";
-    UpgradeFailed [Failed]: "Progressing: the last change failed; the message is the error of the API server or agent that rejected it.", short "it has failed" in Progressing;
+    UpgradeFailed [Failed]: "Progressing: the last change failed; the message is the error of the API server or agent that rejected it.", short "the last change failed" in Progressing;
     Rollingback [UnderWay]: "Progressing: the return to a lower version is in progress.";
     RollbackSucceed [Succeeded]: "Progressing: the return to a lower version is done.";
-    RollbackFailed [Failed]: "Progressing: the return to a lower version failed.", short "it has failed" in Progressing;
+    RollbackFailed [Failed]: "Progressing: the return to a lower version failed.", short "the rollback failed" in Progressing;
     Progressing [UnderWay]: "A change is in progress (with --progressing-reasons ocm or --compat ocm on the cluster; always for a placement as a whole). On a cluster with the default reasons: something that had been applied is created again, or does not work at the moment; nothing is installed or upgraded.";
     Completed [Succeeded]: "The change is done (with --progressing-reasons ocm or --compat ocm on the cluster; always for a placement as a whole). On a cluster with the default reasons: what had to be created again exists again.";
-    Failed [Failed]: "The change failed (with --progressing-reasons ocm). With the default reasons: something that had been applied cannot be applied any more; no installation, upgrade or rollback is in progress. The message is the error of the API server or agent that rejected it.", short "it has failed" in Progressing;
+    Failed [Failed]: "The change failed (with --progressing-reasons ocm). With the default reasons: something that had been applied cannot be applied any more; no installation, upgrade or rollback is in progress. The message is the error of the API server or agent that rejected it.", short "the last change failed" in Progressing;
     HookRunning: "The pre-delete hooks run.";
     HookSucceed: "The pre-delete hooks have completed.";
     HookFailed: "A pre-delete hook failed and is retried. `tidegate why` shows how to delete the add-on without it.";
@@ -201,18 +201,18 @@ reasons! {
     HookManifestIsCompleted: "HookManifestCompleted: every pre-delete hook has completed.";
     HookManifestIsNotCompleted: "HookManifestCompleted: a pre-delete hook has not completed.";
     ConfigurationsConfigured: "Configured: the cluster has its desired configurations.";
-    ConfigurationsNotConfigured: "Configured, with --compat ocm: the cluster should have other configurations, and its turn has not come. See Reconciling and Stalled for the cause.";
+    ConfigurationsNotConfigured: "Configured, with --compat ocm: the cluster does not have its desired configurations, and is waiting to be updated. See Reconciling and Stalled for the cause.";
     LayersMerged: "ConfigurationsMerged: works are rendered from every AddOnDeploymentConfig assigned to the cluster; each sets what those before it leave unset.";
     ConfigurationsAssigned: "Assigned: the time since which the cluster has its present assignment. Deadlines start here.";
     ConfigurationsConfirmed: "Assigned: the time since which the agent has confirmed the assignment. minSuccessTime starts here.";
     ConfigurationNotFound [Absence]: "A referenced configuration does not exist. Create it, or correct the reference.", short "a configuration does not exist" in Configured;
     ConfigurationHashUnknown: "A configuration has not been read yet. This takes a moment.", short "a configuration has not been read yet" in Configured;
-    ConfigurationForbidden: "The controllers may not read a configuration: give them get, list and watch for its type.", short "a configuration may not be read" in Configured;
+    ConfigurationForbidden: "The controllers are not allowed to read a configuration: grant them get, list and watch for its type.", short "the controllers are not allowed to read a configuration" in Configured;
     ConfigurationKindNotServed [Absence]: "The hub does not serve the type of a configuration.", short "the hub does not serve the kind of a configuration" in Configured;
-    ConfigurationTypeOffLimits: "Objects of that type are never read as configurations.", short "a configuration is never read" in Configured;
+    ConfigurationTypeOffLimits: "Objects of that type are never read as configurations.", short "the type of a configuration is not allowed" in Configured;
     ConfigurationUnsupported: "The add-on does not support the type of a configuration: list it in spec.supportedConfigs, or remove the reference.", short "the add-on does not support the type of a configuration" in Configured;
-    TooManyConfigurationTypes: "The object that refers to the configuration refers to more types than are read.", short "a configuration is never read" in Configured;
-    TemplateOfAnotherAddon: "The AddOnTemplate is for another add-on: see its spec.addonName.", short "the template is for another add-on" in Configured;
+    TooManyConfigurationTypes: "The object that refers to the configuration refers to more types than are read.", short "there are too many types of configurations" in Configured;
+    TemplateOfAnotherAddon: "The AddOnTemplate is for another add-on (its spec.addonName), and requests hub permissions or a custom signer.", short "the template is for another add-on" in Configured;
     InvalidVersion [Absence]: "No AddOnTemplate provides the requested version. status.supportedVersions of the ClusterManagementAddOn lists the versions that exist.", short "no template provides the version" in Configured;
     ContentSuperseded: "The content that was assigned to the cluster was edited or deleted before it was applied, so it cannot be rendered any more.";
     RenderingFailed: "The works cannot be rendered from the AddOnTemplate and its values. Correct the template or the configuration.", short "the manifests cannot be rendered" in Progressing;
@@ -221,7 +221,7 @@ reasons! {
     TooManyFailures [Turn Brake]: "More clusters failed or timed out than maxFailures allows, so no further cluster is updated. `tidegate why` names them.", short "too many clusters have failed" in Configured;
     RollingBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters are being rolled back to the last known good content.";
     RolledBack: "The rollout was undone because too many clusters failed (tidegate.io/on-failure): clusters run the last known good content until the content changes, or until `tidegate rollout retry`.";
-    UndoImpossible [Turn]: "The rollout should be undone (tidegate.io/on-failure), but there is no earlier content to return to: the message has the cause and the fix.", short "there is no earlier content to return to" in Configured;
+    UndoImpossible [Turn]: "The rollout should be undone (tidegate.io/on-failure), but there is no earlier content to return to: the message has the cause and the fix.", short "the rollout cannot be undone" in Configured;
     EveryClusterRunsWell: "The last content that all clusters of the placement ran successfully. An undo returns to it.";
     WaitingForGroup [Turn]: "Earlier decision groups are not complete. `tidegate why` names them and the clusters that block them.", short "waiting for an earlier decision group" in Configured;
     WaitingForDependency [Turn]: "An add-on that this one depends on (tidegate.io/depends-on) is not installed on the cluster, not up to date or not available. `tidegate why` names it.", short "waiting for another add-on" in Configured;
@@ -230,13 +230,13 @@ reasons! {
     WaitingForWindow [Turn]: "Changes of the add-on are rolled out in windows (tidegate.io/rollout-window), and none is open. `tidegate why` shows when the next one opens.", short "waiting for a rollout window" in Configured;
     RolloutWindowInvalid [Turn]: "The annotation tidegate.io/rollout-window is invalid. Clusters keep their current configuration until it is corrected.", short "the rollout windows are invalid" in Configured;
     DependencyCycle [Turn]: "Add-ons depend on each other in a cycle, so none can be updated first. The message lists the cycle; remove one entry of tidegate.io/depends-on.", short "add-ons depend on each other in a cycle" in Configured;
-    DependencyNotFound [Turn]: "An add-on that this one depends on does not exist. Create it, or correct tidegate.io/depends-on.", short "an add-on that it depends on does not exist" in Configured;
+    DependencyNotFound [Turn]: "An add-on that this one depends on does not exist. Create it, or correct tidegate.io/depends-on.", short "an add-on that this add-on depends on does not exist" in Configured;
     WaitingForSlot [Turn]: "maxConcurrency limits how many clusters are updated at the same time, and other clusters use the slots. `tidegate why` names them.", short "waiting for a free slot" in Configured;
-    WaitingForCanary: "Known to Open Cluster Management, never written by these controllers: see WaitingForGroup.";
-    OutsideRollout: "A change of spec.configuration applies to the clusters of one placement, and this is not one of them. The add-on is ready with its current configuration.", short "a change is not for this cluster" in Configured;
+    WaitingForCanary: "A reason of Open Cluster Management; Tidegate sets WaitingForGroup instead.";
+    OutsideRollout: "A change of spec.configuration applies to the clusters of one placement, and this is not one of them. The add-on is ready with its current configuration.", short "a change is not rolled out to this cluster" in Configured;
     RolloutStrategyInvalid: "A rollout strategy is invalid. Clusters keep their current configuration until it is corrected.", short "a rollout strategy is invalid" in Configured;
     PlacementNotFound [Absence]: "A placement that the add-on or the upgrade names does not exist. The controllers wait ten seconds, because it may still be applied; then an administrator has to act.", short "a placement does not exist" in Configured, next Needed "create the placement, or correct spec.placement of the upgrade" PLACEMENTS;
-    PlacementNotDecided [Turn]: "The placement has no complete PlacementDecision yet, so the order of its clusters is not known.", short "its placement has no complete PlacementDecision yet" in Configured;
+    PlacementNotDecided [Turn]: "The placement has no complete PlacementDecision yet, so the order of its clusters is not known.", short "the placement has no complete PlacementDecision yet" in Configured;
     AppliedByOthers: "Adopted: another field manager applies the ManagedClusterAddOn and owns its fields; no install strategy removes it.";
     NotSelected: "Adopted: nothing selects the cluster, and the add-on is kept because another field manager applies it. The message has the fix.";
     DecisionNotFound: "The placement exists, but has no decisions yet. See its conditions and the bindings of its namespace.";
@@ -269,8 +269,8 @@ reasons! {
     ClustersUnavailable: "Ready of the add-on: agents on some clusters do not work.";
     ClustersAbsent: "Stalled of the add-on: ManagedClusters are absent although no deletion was observed, so their add-ons are kept.";
     RemovalHeld: "Stalled of the add-on: more instances would be removed than the budget of one minute allows. The message has the command that allows all of them.";
-    RemovalUnconfirmed [Unread]: "Stalled of the add-on: a reason for a removal cannot be read again, so the instance is kept.";
-    ReadFailed [Absence Unread]: "Stalled of the add-on: an object that no list contains cannot be read by its name, so what depends on it is not planned.";
+    RemovalUnconfirmed [Unread]: "Stalled of the add-on: the cause of a removal cannot be confirmed with another read, so the ManagedClusterAddOn is kept.";
+    ReadFailed [Absence Unread]: "Stalled of the add-on: an object that no list contains cannot be read by its name, so nothing that depends on it is changed.";
     ClockUnknown: "Stalled of the add-on: the time of the hub is not known, so nothing is planned.";
     InstallStrategyUnknown: "This version does not recognise the type of the install strategy.";
     LabelSelectorInvalid: "The label selector of the install strategy is invalid, so nothing is installed or removed.";
@@ -286,8 +286,8 @@ reasons! {
     TokenInfrastructureReady: "TokenInfrastructureReady: the service account, the role and the binding of the add-on exist.";
     TokenInfrastructureApplyFailed: "TokenInfrastructureReady: the service account, role or binding could not be written.";
     CertificateNotIssued: "A certificate request was approved, but no certificate was issued.";
-    CertificateRequestRefused: "A certificate request of the agent is not one that the add-on may make.";
-    AutoApprovedByHubCSRApprovingController: "A certificate request: it requests what the add-on's agent may have.";
+    CertificateRequestRefused: "A certificate request of the agent is not allowed for the add-on.";
+    AutoApprovedByHubCSRApprovingController: "A certificate request: it is valid for the agent of the add-on.";
     NamesNotAllowed: "A certificate request requests names of servers; agents are clients.";
     RequestMalformed: "A certificate request cannot be read.";
     RequesterNotAllowed: "A certificate request was made by a user that is not the cluster's agent.";
@@ -301,10 +301,10 @@ reasons! {
     OlderInForce: "A policy: its present version does not compile; the webhook enforces an older version.";
     Compiled: "A policy compiles.";
     DoesNotCompile: "A policy does not compile. The message names the line; see `tidegate policy lint`.";
-    Compliant: "An event: an object that broke a rule does not break it any more.";
+    Compliant: "An event: an object that violated a rule no longer violates it.";
     WebhookAltered: "An event: a webhook of Tidegate is missing or edited, or a foreign mutating webhook is called for add-ons. See `tidegate doctor`.";
-    WebhookRestored: "An event: a webhook is as registered again.";
-    NonCompliant: "An event: a stored object breaks a rule.";
+    WebhookRestored: "An event: the registration of a webhook is correct again.";
+    NonCompliant: "An event: a stored object violates a rule.";
     Removed: "An event: the controllers deleted a ManagedClusterAddOn; the message has the cause.";
     EventsSummarized: "One event that replaces many with the same content.";
     ManagedClustersSelected: "Selected: the upgrade selects clusters.";
@@ -342,7 +342,7 @@ reasons! {
     OperatorsFailed: "The Job that approves upgrades of operators has failed.", next Needed "fix the cluster, then retry the failed clusters; OpenShift cannot return to the earlier version" RETRY;
     OperatorsTimeout [TimedOut]: "The Job that approves upgrades of operators exceeded operatorsUpgradeTimeout.", next Needed "fix the cluster, then retry the failed clusters; OpenShift cannot return to the earlier version" RETRY;
     RunCompleted: "An event of an upgrade: all clusters are upgraded.";
-    RunFailed: "An event of an upgrade: every cluster has finished, and not all are upgraded.";
+    RunFailed: "An event of an upgrade: all clusters have finished, but not all are upgraded.";
     ClusterUpgradeStarted: "An event of an upgrade: the upgrade of a cluster has started.";
     ClusterUpgradeCompleted: "An event of an upgrade: the upgrade of a cluster is complete.";
     ClusterUpgradeFailed: "An event of an upgrade: the upgrade of a cluster has failed.";

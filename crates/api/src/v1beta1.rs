@@ -133,16 +133,16 @@ fn registrations(schema: &mut Value, driver: &Value) {
         (
             "type".to_owned(),
             json!({"type": "string", "enum": ["kubeClient", "customSigner"],
-            "description": "What the registration is for; the field of this name tells more."}),
+            "description": "Type of the registration; its settings are in the field of this name."}),
         ),
         (
             "kubeClient".to_owned(),
-            json!({"type": "object", "description": "A client of the hub.",
+            json!({"type": "object", "description": "Access to the hub.",
             "properties": {"driver": driver, "subject": client}}),
         ),
         (
             "customSigner".to_owned(),
-            json!({"type": "object", "description": "A client certificate of another signer.",
+            json!({"type": "object", "description": "A certificate from a signer of the add-on's own.",
             "required": ["signerName"], "properties": {"signerName": signer, "subject": custom}}),
         ),
     ]);

@@ -19,3 +19,4 @@ pub mod object_meta;
 pub mod print;
 pub mod quantity;
 pub mod regexp;
+pub mod server_version;

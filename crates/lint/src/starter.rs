@@ -118,34 +118,34 @@ fn policy_text(name: &str, subject: &Subject) -> String {
         kind, group, plural, ..
     } = subject;
     format!(
-        "# Every {kind} names the team that owns it: an example to write your own rule over.
-# What expressions read, and everything that a policy may have: tidegate explain AddOnPolicy.spec
+        "# Example: every {kind} must have a label with the team that owns it. Replace this rule with your own.
+# For all fields of a policy and what its expressions can read, run: tidegate explain AddOnPolicy.spec
 apiVersion: tidegate.io/v1alpha1
 kind: AddOnPolicy
 metadata:
   name: {name}
 spec:
-  # Which questions it is asked about.
+  # The requests that the policy checks.
   matchConstraints:
     resourceRules:
       - apiGroups: [{group}]
         apiVersions: [\"*\"]
         operations: [CREATE, UPDATE]
         resources: [{plural}]
-  # What may be read as variables.NAME below.
+  # The expressions below read these values as variables.NAME.
   variables:
     - name: team
-      # One label is read, not all: an update of another label of an old object is not refused.
+      # Read only this label: then an update of another label of an existing object is not refused.
       expression: object.metadata.?labels.?team.orValue('')
   validations:
     - id: owned
-      # What must be true.
+      # The condition that must be true.
       expression: variables.team != ''
-      # What is shown where it is not.
+      # What users see if it is false.
       fieldPath: metadata.labels[team]
       message: must name the team that owns it
       suggestion: add the label team
-  # Deny rejects the request. Warn admits it with a warning: a good way to begin; in the test, deny is then warn.
+  # Deny rejects the request. Warn admits it with a warning, which is a good start: then write warn in the test as well.
   validationActions: [Deny]
 "
     )
@@ -166,7 +166,7 @@ fn test_text(name: &str, subject: &Subject) -> String {
         format!(", namespace: {namespace}")
     };
     format!(
-        "# Every validation must be seen to hold and to break: tidegate policy test {name}.test.yaml
+        "# Each validation needs a case that passes and a case that fails it. Run: tidegate policy test {name}.test.yaml
 kind: PolicyTest
 policies: [{name}.yaml]
 cases:

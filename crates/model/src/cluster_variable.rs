@@ -157,11 +157,11 @@ pub enum BadClusterVariable {
 impl std::fmt::Display for BadClusterVariable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Blanks => write!(f, "must have no blanks around the name"),
-            Self::Braces => write!(f, "must have no braces within"),
+            Self::Blanks => write!(f, "must have no spaces around the name"),
+            Self::Braces => write!(f, "must not contain braces"),
             Self::Key(source) => write!(
                 f,
-                "must be {{{{{}KEY}}}} or {{{{{}KEY:-DEFAULT}}}}, and KEY the key of {} {}",
+                "must be {{{{{}KEY}}}} or {{{{{}KEY:-DEFAULT}}}}, where KEY is the key of {} {}",
                 source.prefix(),
                 source.prefix(),
                 if *source == ClusterSource::Annotation {
@@ -213,11 +213,11 @@ mod tests {
             ("CLUSTER_NAME", "not ours"),
             ("CLUSTER_LABEL", "not ours"),
             ("cluster_label:x", "not ours"),
-            (" CLUSTER_LABEL:x", "must have no blanks around the name"),
-            ("CLUSTER_LABEL: x", "must have no blanks around the name"),
-            ("CLUSTER_LABEL:x ", "must have no blanks around the name"),
-            ("CLUSTER_LABEL:x{", "must have no braces within"),
-            ("CLUSTER_LABEL:x:-a}b", "must have no braces within"),
+            (" CLUSTER_LABEL:x", "must have no spaces around the name"),
+            ("CLUSTER_LABEL: x", "must have no spaces around the name"),
+            ("CLUSTER_LABEL:x ", "must have no spaces around the name"),
+            ("CLUSTER_LABEL:x{", "must not contain braces"),
+            ("CLUSTER_LABEL:x:-a}b", "must not contain braces"),
         ];
         for (inside, expected) in rows {
             assert_eq!(read(inside), expected, "{inside}");
@@ -234,7 +234,7 @@ mod tests {
         ] {
             assert_eq!(
                 read(inside),
-                "must be {{CLUSTER_LABEL:KEY}} or {{CLUSTER_LABEL:KEY:-DEFAULT}}, and KEY the key of a label",
+                "must be {{CLUSTER_LABEL:KEY}} or {{CLUSTER_LABEL:KEY:-DEFAULT}}, where KEY is the key of a label",
                 "{inside}"
             );
         }

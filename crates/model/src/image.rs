@@ -39,7 +39,7 @@ fn fault(text: &str) -> Option<&'static str> {
         return Some("must be the name of an image, without a scheme");
     }
     if text.chars().any(char::is_whitespace) {
-        return Some("must be the name of an image, without blanks");
+        return Some("must be the name of an image, without spaces");
     }
     let (rest, digest) = match text.split_once('@') {
         Some((rest, digest)) => (rest, Some(digest)),

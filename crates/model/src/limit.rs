@@ -194,13 +194,13 @@ fn not_a_share(value: Scalar<'_>, text: &str, cure: &Cure) -> Fault {
     match number {
         Some(number) if number < 0 => value.fault(Class::Invalid, cure.count),
         Some(number) if number <= 100 => value
-            .fault(Class::Invalid, "must end in \"%\" when it is a text")
+            .fault(Class::Invalid, "must end in \"%\" if it is a string")
             .hint(format!(
-                "write {number} for clusters or \"{number}%\" for a share"
+                "write {number} for a number of clusters, or \"{number}%\" for a percentage"
             )),
         Some(number) => value
-            .fault(Class::Invalid, "must end in \"%\" when it is a text")
-            .hint(format!("write {number} without quotes for clusters")),
+            .fault(Class::Invalid, "must end in \"%\" if it is a string")
+            .hint(format!("write {number} without quotes for a number of clusters")),
         None => value.fault(Class::Invalid, FORM),
     }
 }
@@ -263,11 +263,13 @@ mod tests {
             ),
             (
                 json!("25"),
-                "n: Invalid value: \"25\": must end in \"%\" when it is a text; hint: write 25 for clusters or \"25%\" for a share [a/b]",
+                "n: Invalid value: \"25\": must end in \"%\" if it is a string; hint: write 25 for a number of \
+                 clusters, or \"25%\" for a percentage [a/b]",
             ),
             (
                 json!("25 %"),
-                "n: Invalid value: \"25 %\": must end in \"%\" when it is a text; hint: write 25 for clusters or \"25%\" for a share [a/b]",
+                "n: Invalid value: \"25 %\": must end in \"%\" if it is a string; hint: write 25 for a number of \
+                 clusters, or \"25%\" for a percentage [a/b]",
             ),
             (
                 json!("half"),

@@ -56,8 +56,9 @@ impl AddonName {
     /// Reads a name of at most 63 characters: RFC 1123 labels with points between them.
     pub fn parse(text: &str) -> Result<Self, Fault> {
         if text.chars().count() > LABEL_LIMIT {
-            let detail =
-                format!("must have at most {LABEL_LIMIT} characters, because works carry it as a label");
+            let detail = format!(
+                "must have at most {LABEL_LIMIT} characters, because it is a label value on ManifestWorks"
+            );
             return Err(Fault::of_text(Class::TooLong, text, detail));
         }
         if text.split('.').all(is_dns1123_label) {

@@ -36,11 +36,11 @@ const RESTLESS: [(&str, &str); 7] = [
 pub fn off_limits(group: &str, resource: &str) -> Option<&'static str> {
     let of = (group, resource);
     if CREDENTIALS.contains(&of) {
-        Some("its objects carry credentials")
+        Some("its objects contain credentials")
     } else if RIGHTS.contains(&group) {
         Some("its objects grant permissions")
     } else if RESTLESS.contains(&of) {
-        Some("its objects change all the time")
+        Some("its objects change continuously")
     } else {
         None
     }

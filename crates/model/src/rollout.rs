@@ -210,7 +210,7 @@ impl RawBlock<'_> {
             match raw.parse() {
                 Err(fault) => wrong.push(fault.at(at.key("groupIndex"), rule::MANDATORY_GROUPS)),
                 Ok(group) if !seen.insert(group.clone()) => {
-                    let detail = "names the same decision group as an entry before it";
+                    let detail = "names the same decision group as an earlier entry";
                     let fault = Fault::of_text(Class::Duplicate, &group.to_string(), detail);
                     wrong.push(fault.at(at, rule::MANDATORY_GROUPS));
                 }
@@ -255,7 +255,7 @@ impl RawGroup<'_> {
             .and_then(|index| u32::try_from(index).ok())
             .map(MandatoryGroup::At)
             .ok_or_else(|| {
-                let detail = "must be the position of a decision group, from 0 up";
+                let detail = "must be the index of a decision group, 0 or more";
                 Scalar::Int(index).fault(Class::Invalid, detail)
             })
     }

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use kubernetes::field::{Class, Fault};
 
 /// What an entry of the annotation looks like that asks.
-const ASK: &str = "must be <namespace>/<placement>=<group>, a decision group by its name or index or \"*\" for all, or \"*=<group>\" for every placement";
+const ASK: &str = "must be <namespace>/<placement>=<group>, or \"*=<group>\" for every placement; <group> is the name or index of a decision group, or \"*\" for all";
 /// What an entry of the annotation looks like that approves.
-const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>, a decision group by its name, or by its index where it has none, or \"*\" for all, and the hash of 32 digits of the approved content, which `tidegate rollout status` shows";
+const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>; <group> is the name of a decision group (its index if it has no name), or \"*\" for all; <hash> is the hash of the approved content (32 digits), which `tidegate rollout status` shows";
 /// Everything, as a place or as a group.
 const ALL: &str = "*";
 /// So many entries are read: each is asked for every decision group.

@@ -25,7 +25,7 @@ impl<'a> Scalar<'a> {
             Self::Text(text) => Ok(text),
             Self::Int(_) | Self::Other(_) => Err(self.fault(
                 Class::TypeInvalid,
-                format!("must be a text such as \"{example}\""),
+                format!("must be a string such as \"{example}\""),
             )),
         }
     }

@@ -148,7 +148,7 @@ pub fn check_certificate_name(text: &str, addon: &str) -> Result<(), Fault> {
         .find(|prefix| plain.starts_with(*prefix))
     {
         let detail = format!("names that begin with \"{prefix}\" are reserved for the hub");
-        let hint = "name a user or group of the add-on, or none";
+        let hint = "use a user or group of the add-on, or remove the entry";
         return Err(Fault::of_text(Class::Forbidden, text, detail).hint(hint));
     }
     let Some(owner) = plain.strip_prefix(AGENTS) else {
@@ -165,14 +165,14 @@ pub fn check_certificate_name(text: &str, addon: &str) -> Result<(), Fault> {
 
 fn cure(text: &str, addon: &str) -> String {
     if text.to_lowercase().contains("kube-apiserver-client") {
-        return "access to the hub is \"type: KubeClient\"".to_owned();
+        return "for access to the hub, use \"type: KubeClient\"".to_owned();
     }
     own_domain(addon)
 }
 
 fn own_domain(addon: &str) -> String {
     let addon = if addon.is_empty() { "my-addon" } else { addon };
-    format!("name a domain of your own, such as \"example.com/{addon}\"")
+    format!("use your own domain, such as \"example.com/{addon}\"")
 }
 
 /// Tells whether a signer is of a domain of Kubernetes, however the domain is spelled.
@@ -268,7 +268,7 @@ mod tests {
         }
         let told = signer("kubernetes.io/kube-apiserver-client", "hello");
         assert!(
-            told.ends_with("hint: access to the hub is \"type: KubeClient\""),
+            told.ends_with("hint: for access to the hub, use \"type: KubeClient\""),
             "{told}"
         );
     }

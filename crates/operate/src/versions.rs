@@ -2,8 +2,134 @@
 
 use serde::Serialize;
 
-/// The oldest minor version of Kubernetes 1 that a hub should have.
-const OLDEST: u64 = 30;
+/// The oldest supported minor version of Kubernetes 1.
+pub const OLDEST_MINOR: u32 = 28;
+
+/// An API, a field or a feature gate of Kubernetes that Tidegate uses.
+#[derive(Clone, Copy, Debug)]
+pub struct KubernetesFeature {
+    /// Its name: group and version of an API with its kinds, or a field.
+    pub name: &'static str,
+    /// What Tidegate uses it for.
+    pub used_for: &'static str,
+    /// The first minor version of Kubernetes 1 that serves it without a feature gate that is off by default.
+    pub since: u32,
+    /// What happens on a hub that does not serve it; empty if [`OLDEST_MINOR`] and all later versions do.
+    pub otherwise: &'static str,
+}
+
+/// Every API of Kubernetes that Tidegate calls or is installed with, and every field and feature gate that is newer than Kubernetes 1.20.
+/// Source of the versions: the API reference and the list of feature gates of Kubernetes.
+pub const KUBERNETES_FEATURES: &[KubernetesFeature] = &[
+    feature("core `v1`", "everything", 0, ""),
+    feature(
+        "`apps/v1` Deployment, ControllerRevision",
+        "installation; revisions of configurations",
+        9,
+        "",
+    ),
+    feature(
+        "`rbac.authorization.k8s.io/v1`",
+        "permissions of Tidegate, of users and of agents",
+        8,
+        "",
+    ),
+    feature(
+        "`coordination.k8s.io/v1` Lease",
+        "leader election, heartbeats of agents",
+        14,
+        "",
+    ),
+    feature(
+        "`apiextensions.k8s.io/v1` CustomResourceDefinition",
+        "definitions of all kinds",
+        16,
+        "",
+    ),
+    feature(
+        "`admissionregistration.k8s.io/v1` webhooks",
+        "the webhook",
+        16,
+        "",
+    ),
+    feature(
+        "`authentication.k8s.io/v1` TokenReview",
+        "sign-in to the web page and the metrics",
+        6,
+        "",
+    ),
+    feature(
+        "`authorization.k8s.io/v1` access reviews",
+        "permissions of users, in `permission/author` and the web page; `tidegate doctor`",
+        6,
+        "",
+    ),
+    feature(
+        "`certificates.k8s.io/v1` CertificateSigningRequest",
+        "registration of agents",
+        19,
+        "",
+    ),
+    feature("`events.k8s.io/v1` Event", "events of the controllers", 19, ""),
+    feature(
+        "`networking.k8s.io/v1` NetworkPolicy",
+        "`--with network-policy`",
+        7,
+        "",
+    ),
+    feature("`policy/v1` PodDisruptionBudget", "installation", 21, ""),
+    feature(
+        "`serviceaccounts/token`, bound tokens in pods",
+        "token driver of add-ons; the pods of Tidegate",
+        20,
+        "",
+    ),
+    feature(
+        "server-side apply",
+        "writes of the controllers and of the definitions",
+        16,
+        "",
+    ),
+    feature(
+        "`x-kubernetes-validations` in a CustomResourceDefinition",
+        "`conditionRules` of a ManifestWork: the check that a rule of type `CEL` has a `condition`",
+        25,
+        "",
+    ),
+    feature(
+        "`matchConditions` of webhooks (until 1.29 the feature gate `AdmissionWebhookMatchConditions` can turn them off)",
+        "the webhook is called only for changes that it evaluates; `guard` fails closed for only a few objects",
+        28,
+        "the API server drops them. `tidegate install` prints the form without them, and without `guard`; with `--while-unavailable refuse`, \
+         it exits with an error",
+    ),
+    feature(
+        "`admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy and its binding",
+        "[the backstop](gate.md#the-backstop)",
+        30,
+        "no backstop. `tidegate install` and the chart omit it; with kustomize, add the component `without-backstop`",
+    ),
+    feature(
+        "`admissionregistration.k8s.io/v1` ValidatingAdmissionPolicy and its binding",
+        "`registration-everywhere-policy.yaml`, which restricts the controllers if their role is bound in all namespaces",
+        30,
+        "the API server rejects the policy: instead, bind `tidegate-cluster` in the namespace of each cluster ([registration](registration.md#permissions-of-tidegate-itself))",
+    ),
+];
+
+const fn feature(
+    name: &'static str,
+    used_for: &'static str,
+    since: u32,
+    otherwise: &'static str,
+) -> KubernetesFeature {
+    KubernetesFeature {
+        name,
+        used_for,
+        since,
+        otherwise,
+    }
+}
 
 /// The versions of this program and of a hub.
 #[derive(Debug, Default, Serialize)]
@@ -46,10 +172,10 @@ pub struct Definition {
 pub fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
     let mut all = Vec::new();
     if let Some((major, minor)) = major_minor(&hub.kubernetes)
-        && (major, minor) < (1, OLDEST)
+        && (major, minor) < (1, u64::from(OLDEST_MINOR))
     {
         all.push(format!(
-            "the hub runs Kubernetes {}, Tidegate supports 1.{OLDEST} and newer (docs/kubernetes-versions.md)",
+            "the hub runs Kubernetes {}, Tidegate supports 1.{OLDEST_MINOR} and newer (docs/kubernetes-versions.md)",
             hub.kubernetes
         ));
     }
@@ -57,7 +183,8 @@ pub fn skew(client: &str, hub: &HubVersions) -> Vec<String> {
         && major_minor(theirs).is_some_and(|theirs| theirs != here)
     {
         all.push(format!(
-            "the controllers are {theirs}, this program is {client}: its forecasts may differ from what the controllers do"
+            "the controllers have version {theirs}, and this program has version {client}: its forecasts may differ from \
+             what the controllers do"
         ));
     }
     let absent: Vec<&str> = hub
@@ -145,7 +272,7 @@ mod tests {
     #[test]
     fn what_fits_has_no_skew() {
         assert!(skew("0.1.0", &hub("v1.36.1", Some("0.1.7"), &["v1alpha1"])).is_empty());
-        assert!(skew("0.1.0", &hub("v1.30.0+k3s1", None, &["v1alpha1"])).is_empty());
+        assert!(skew("0.1.0", &hub("v1.28.0+k3s1", None, &["v1alpha1"])).is_empty());
         assert!(skew("0.1.0", &hub("something", None, &["v1alpha1"])).is_empty());
     }
 
@@ -162,8 +289,9 @@ mod tests {
             "hub          Kubernetes v1.27.3 at https://hub:6443",
             "controllers  tidegate 0.2.0",
             "definitions  clustermanagementaddons.addon.open-cluster-management.io: not served; lacks 2 fields of Tidegate (tidegate definitions plan)",
-            "skew         the hub runs Kubernetes v1.27.3, Tidegate supports 1.30 and newer (docs/kubernetes-versions.md)",
-            "skew         the controllers are 0.2.0, this program is 0.1.0: its forecasts may differ from what the controllers do",
+            "skew         the hub runs Kubernetes v1.27.3, Tidegate supports 1.28 and newer (docs/kubernetes-versions.md)",
+            "skew         the controllers have version 0.2.0, and this program has version 0.1.0: its forecasts may differ \
+             from what the controllers do",
             "skew         the hub does not serve \"clustermanagementaddons.addon.open-cluster-management.io\"; Tidegate's own kinds: `tidegate crds | kubectl apply -f -`",
             "",
         ];

@@ -334,7 +334,7 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
             Reason::TooManyFailures,
-            failures(placed, breach, ": no further cluster is updated"),
+            failures(placed, breach, "; no further cluster is updated"),
         ),
         (DecisionState::Decided, None, _) => return None,
     };

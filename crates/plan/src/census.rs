@@ -80,7 +80,7 @@ impl Unmade {
     pub(super) fn told(&self) -> Option<String> {
         let why = self.why.as_ref()?;
         let (count, clusters) = (self.clusters.count(), &self.clusters);
-        Some(format!("{count} refused by the hub: {clusters} ({why})"))
+        Some(format!("{count} rejected by the hub: {clusters} ({why})"))
     }
 }
 
@@ -232,13 +232,13 @@ impl Census {
     pub(super) fn message(&self) -> String {
         let held = self.holding.all();
         let ready = if self.total == 0 && held > 0 {
-            "no cluster is selected".to_owned()
+            "0 clusters are selected".to_owned()
         } else {
             format!("{} of {} clusters are ready", self.ready, self.total)
         };
         let held = (held > 0).then(|| {
             let verb = if held == 1 { "removal is" } else { "removals are" };
-            format!("{held} {verb} held")
+            format!("{held} {verb} delayed")
         });
         let number = |count: usize, what: &str| (count > 0).then(|| format!("{count} {what}"));
         let parts = [
@@ -248,9 +248,9 @@ impl Census {
             few("in progress", &self.moving),
             causes("waiting", &self.waiting),
             few("being deleted", &self.leaving),
-            number(self.missing.all, "without an instance"),
+            number(self.missing.all, "without a ManagedClusterAddOn"),
             self.unmade.told(),
-            number(self.unreachable, "not reachable"),
+            number(self.unreachable, "unreachable"),
             held,
             number(self.kept, "outside of the rollout"),
             few("with content that is no longer on the hub", &self.orphaned),
@@ -315,10 +315,7 @@ mod tests {
                 ],
                 "1 of 5 clusters are ready. 1 in progress: c2. 3 waiting: WaitingForSlot (2): c3, c5; RolloutPaused (1): c4",
             ),
-            (
-                &[Ready, Unreachable],
-                "1 of 2 clusters are ready. 1 not reachable",
-            ),
+            (&[Ready, Unreachable], "1 of 2 clusters are ready. 1 unreachable"),
             (
                 &[Ready, Unavailable],
                 "1 of 2 clusters are ready. 1 not available: c2",

@@ -36,9 +36,9 @@ impl<'v, 'm> Finalizers<'v, 'm> {
             .iter()
             .any(|one| **one == *terms::finalizers::ADDON_PRE_DELETE);
         match (wanted, stands) {
-            (true, false) => Some(write(instance, true, "its template has pre-delete hooks")),
+            (true, false) => Some(write(instance, true, "the template has pre-delete hooks")),
             (false, _) if held.iter().any(|one| is_pre_delete(one)) => {
-                Some(write(instance, false, "its template has no pre-delete hooks"))
+                Some(write(instance, false, "the template has no pre-delete hooks"))
             }
             (true, true) | (false, _) => None,
         }

@@ -71,7 +71,11 @@ pub(super) fn of(view: &View<'_>, recipes: &mut Recipes, instance: &Instance) ->
     if !has_hooks(template) {
         return Hooks::None;
     }
-    if template.addon != instance.addon {
+    if !view
+        .settings()
+        .template_sharing
+        .permits(template, &instance.addon)
+    {
         return Hooks::Refused(foreign(template, &instance.addon));
     }
     recipes.spec(view, template, &configs, instance)

@@ -130,7 +130,7 @@ fn failed(instance: &Instance, work: &Work, problem: &str, now: Timestamp) -> Pe
     let actions = if known.is_none() {
         vec![note(instance, &noted)]
     } else if next <= now {
-        vec![delete(work, "its hooks have failed and are tried again")]
+        vec![delete(work, "the pre-delete hooks failed and are retried")]
     } else {
         Vec::new()
     };
@@ -139,7 +139,7 @@ fn failed(instance: &Instance, work: &Work, problem: &str, now: Timestamp) -> Pe
         actions,
         again: (now < next).then_some(next),
         ..Pending::waiting(format!(
-            "attempt {times} failed: {problem}; the next one begins at {next}"
+            "attempt {times} failed: {problem}; the next attempt begins at {next}"
         ))
         .because(Reason::HookFailed)
     }
@@ -155,19 +155,21 @@ fn next_attempt(failed: &FailedHook) -> Timestamp {
 
 fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Timestamp) -> Run {
     if !was_deployed(view, instance) {
-        return Run::Unneeded("nothing of it was deployed");
+        return Run::Unneeded("no part of the add-on was deployed");
     }
     let lost = |why: String| {
         let mut works = view.works(&instance.cluster);
         if works.any(|work| is_deploy_work(&instance.addon, &work.name)) {
             Run::Pending(Pending::waiting(why).because(Reason::HookUnknown))
         } else {
-            Run::Unneeded("nothing of it was deployed")
+            Run::Unneeded("no part of the add-on was deployed")
         }
     };
     let spec = match hook_body::of(view, recipes, instance) {
-        Hooks::None => return Run::Unneeded("its template has no pre-delete hooks"),
-        Hooks::Unassigned => return lost("the template that it was deployed from is not known".to_owned()),
+        Hooks::None => return Run::Unneeded("the template has no pre-delete hooks"),
+        Hooks::Unassigned => {
+            return lost("the template from which the add-on was deployed is not known".to_owned());
+        }
         Hooks::Lost(config) => {
             return lost(format!(
                 "{config} is no longer on the hub, and its content is not known"
@@ -175,7 +177,7 @@ fn begin(view: &View<'_>, recipes: &mut Recipes, instance: &Instance, now: Times
         }
         Hooks::Refused(fault) => {
             return Run::Pending(
-                Pending::waiting(format!("they cannot be made: {fault}"))
+                Pending::waiting(format!("the hooks cannot be rendered: {fault}"))
                     .because(Reason::HookRenderingFailed),
             );
         }
@@ -219,7 +221,7 @@ fn note(instance: &Instance, failed: &FailedHook) -> Action {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
         patch: json!({"metadata": {"annotations": {(terms::HOOK_FAILED): failed.render()}}}).into(),
-        why: "its hooks have failed",
+        why: "the pre-delete hooks failed",
     }
 }
 

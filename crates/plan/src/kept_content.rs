@@ -65,7 +65,11 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
                 }
                 Some(known) if is_copy(known, config, hash, &wanted) || known.meta.deleting => {}
                 // Another object in its place: the next plan makes the copy.
-                Some(known) => actions.push(delete(&place, known, "it is not the content that was kept")),
+                Some(known) => actions.push(delete(
+                    &place,
+                    known,
+                    "the object does not have the content that was kept",
+                )),
             }
         }
         places.insert(place);
@@ -74,7 +78,7 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
         .iter()
         .skip(MOST)
         .filter(|(place, _)| !places.contains(*place));
-    actions.extend(surplus.map(|(place, known)| delete(place, known, "there is later content")));
+    actions.extend(surplus.map(|(place, known)| delete(place, known, "newer content is kept")));
     actions
 }
 
@@ -207,7 +211,7 @@ pub fn lost(view: &View<'_>, config: &ConfigRef, hash: &Name) -> String {
             Err(why) => format!("{} has no copy of it: {why}", told(&place, known)),
         },
         None if !view.keeps_content() => {
-            "no copy is kept, because the hub does not show ControllerRevisions".to_owned()
+            "no copy is kept, because the controllers cannot read ControllerRevisions on the hub".to_owned()
         }
         None => view
             .trouble(&ObjectKey::at(Kind::KeptContent, &place))

@@ -158,7 +158,7 @@ fn orphaned(rendering: &Rendering<'_>, state: &State) -> Option<String> {
     };
     state.is_done().then(|| {
         format!(
-            "the add-on runs, but the content of {} that it keeps is no longer on the hub: its works cannot be rendered again",
+            "the add-on runs, but the content of {} that it uses is no longer on the hub, so its works cannot be rendered again",
             config.told()
         )
     })

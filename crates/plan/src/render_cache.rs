@@ -316,7 +316,7 @@ fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemp
         return RenderedTemplate::Refused(RenderFault::NoTemplate.to_string());
     };
     let addon = &*view.addon.name;
-    if *template.addon != *addon {
+    if !view.settings().template_sharing.permits(template, addon) {
         return RenderedTemplate::Refused(foreign(template, addon));
     }
     let subject = RenderInputs {
@@ -335,10 +335,10 @@ fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemp
     }
 }
 
-/// Returns why a template is not used that is made for another add-on.
+/// Returns why a template that is for another add-on is not used.
 pub(super) fn foreign(template: &Template, addon: &str) -> String {
     format!(
-        "the assigned AddOnTemplate is made for add-on {:?} and not for {addon:?}",
+        "the assigned AddOnTemplate is for add-on {:?}, not for {addon:?}, and requests hub permissions or a custom signer",
         &*template.addon
     )
 }

@@ -48,7 +48,7 @@ impl std::fmt::Display for SubstitutionFault {
                 write!(f, "unknown variable {name:?}")?;
                 for (position, other) in others.iter().enumerate() {
                     let before = if position == 0 {
-                        ", and in the same template "
+                        "; other unknown variables in the template: "
                     } else {
                         ", "
                     };
@@ -58,9 +58,12 @@ impl std::fmt::Display for SubstitutionFault {
             }
             What::NotSaid(what) => write!(f, "the cluster has no {what}"),
             What::BadCluster(why, text) => write!(f, "variable {text:?} {why}"),
-            What::Unclosed(text) => write!(f, "braces that are never closed in {text:?}"),
-            What::Blanks(name) => write!(f, "blanks around the variable {name:?}: write {{{{{name}}}}}"),
-            What::SameKey(key) => write!(f, "two keys become {key:?}"),
+            What::Unclosed(text) => write!(f, "unclosed braces in {text:?}"),
+            What::Blanks(name) => write!(
+                f,
+                "spaces around the variable name {name:?}: write {{{{{name}}}}}"
+            ),
+            What::SameKey(key) => write!(f, "after substitution, two keys are {key:?}"),
             What::Full => write!(f, "the result would be too large"),
         }
     }
@@ -338,7 +341,7 @@ mod tests {
             ("{{CLUSTER_LABEL}}", "a: unknown variable \"CLUSTER_LABEL\""),
             (
                 "{{CLUSTER_LABEL: x}}",
-                "a: variable \"CLUSTER_LABEL: x\" must have no blanks around the name",
+                "a: variable \"CLUSTER_LABEL: x\" must have no spaces around the name",
             ),
         ];
         for (text, expected) in rows {
@@ -381,15 +384,15 @@ mod tests {
         );
         assert_eq!(
             fault(json!({"data": {"a.b": "x {{CLUSTER_NAME"}})),
-            "data[\"a.b\"]: braces that are never closed in \"x {{CLUSTER_NAME\""
+            "data[\"a.b\"]: unclosed braces in \"x {{CLUSTER_NAME\""
         );
         assert_eq!(
             fault(json!([["{{ CLUSTER_NAME }}"]])),
-            "[0][0]: blanks around the variable \"CLUSTER_NAME\": write {{CLUSTER_NAME}}"
+            "[0][0]: spaces around the variable name \"CLUSTER_NAME\": write {{CLUSTER_NAME}}"
         );
         assert_eq!(
             fault(json!({"data": {"c1": "", "{{CLUSTER_NAME}}": ""}})),
-            "data[\"{{CLUSTER_NAME}}\"]: two keys become \"c1\""
+            "data[\"{{CLUSTER_NAME}}\"]: after substitution, two keys are \"c1\""
         );
         assert_eq!(fault(json!("{{UNKNOWN}}")), "unknown variable \"UNKNOWN\"");
     }

@@ -293,7 +293,9 @@ impl std::fmt::Display for Wait {
             WaitOn::Deletion => write!(f, "the add-on is still being deleted"),
             WaitOn::Config(config, why) => write!(f, "configuration {} {why}", config.told()),
             WaitOn::Version(why) | WaitOn::Template(why) => f.write_str(why),
-            WaitOn::UnsupportedType(of) => write!(f, "configurations of type {of} are not supported"),
+            WaitOn::UnsupportedType(of) => {
+                write!(f, "the add-on does not support configurations of type {of}")
+            }
             WaitOn::Rollout(turn) => f.write_str(&turn.message),
             WaitOn::InstallStrategy(kind) => {
                 write!(f, "install strategy {kind} is not supported by this version")
@@ -319,7 +321,7 @@ impl std::fmt::Display for Wait {
             WaitOn::MaySelect(namespace, name) => f.write_str(&unknown(namespace, name)),
             WaitOn::Absences(absent, all) => write!(
                 f,
-                "the ManagedCluster does not exist, but its deletion was not observed, as with {absent} of {all} clusters with add-ons; \
+                "the ManagedCluster does not exist, but its deletion was not observed (as for {absent} of {all} clusters with add-ons); \
                  the add-on is kept"
             ),
             WaitOn::Content(config) => {
@@ -329,26 +331,29 @@ impl std::fmt::Display for Wait {
                     config.told()
                 )
             }
-            WaitOn::Agent(why) => write!(f, "agent: {why}"),
-            WaitOn::Hook(why) => write!(f, "pre-delete hooks: {why}"),
-            WaitOn::Creation(why) => write!(f, "the hub refuses to create the ManagedClusterAddOn: {why}"),
+            WaitOn::Agent(why) => write!(f, "waiting for the agent: {why}"),
+            WaitOn::Hook(why) => write!(f, "waiting for the pre-delete hooks: {why}"),
+            WaitOn::Creation(why) => write!(
+                f,
+                "the hub rejects the creation of the ManagedClusterAddOn: {why}"
+            ),
             WaitOn::Label => write!(
                 f,
-                "the name of the add-on is too long for a label on its clusters"
+                "the name of the add-on is too long for the label on its clusters"
             ),
         }
     }
 }
 
 fn over_budget(limit: usize, more_at: Timestamp) -> String {
-    format!("the removal is held: at most {limit} instances are removed per minute, the next at {more_at}")
+    format!("the removal is delayed: at most {limit} instances are removed per minute, the next at {more_at}")
 }
 
 /// Argo CD does not prune an object that has an owner, so removing it from Git may not be enough.
 fn adopted(manager: &str) -> String {
     format!(
-        "nothing selects the cluster, and the add-on is kept because {manager} applies it; to remove it, remove it from what {manager} \
-         applies, and delete the ManagedClusterAddOn if it still exists"
+        "nothing selects the cluster, and the add-on is kept because {manager} applies it; to remove the add-on, delete it from the source \
+         that {manager} applies, and delete the ManagedClusterAddOn if it still exists"
     )
 }
 

@@ -79,11 +79,11 @@ pub(super) fn instance(
         return Goodbye::default();
     }
     if instance.farewell.skips_hooks() {
-        return released(view, instance, "its pre-delete hooks are to be skipped");
+        return released(view, instance, "the pre-delete hooks are skipped");
     }
     let stated = instance.condition(HOOK_MANIFEST_COMPLETED);
     if stated.is_some_and(|condition| condition.status == Status::True) {
-        return released(view, instance, "its pre-delete hooks have completed");
+        return released(view, instance, "the pre-delete hooks have completed");
     }
     match hook_run::run(view, recipes, instance, now) {
         Run::Unneeded(why) => released(view, instance, why),
@@ -94,10 +94,10 @@ pub(super) fn instance(
                 instance.cluster
             );
             let message = format!(
-                "hook manifestWork {} is not completed: {why}. The add-on is removed without it.",
+                "hook manifestWork {} is not completed: {why}. The add-on is removed without running the hook.",
                 terms::hook_work(&instance.addon)
             );
-            let because = "its pre-delete hooks cannot run in a namespace that is being deleted";
+            let because = "the pre-delete hooks cannot run in a namespace that is being deleted";
             let wish = not_completed(Reason::NamespaceTerminating, message);
             gone_without(view, instance, &wish, because, why, now)
         }
@@ -126,7 +126,7 @@ fn lists_templates(addon: &AddOn) -> bool {
 fn released(view: &View<'_>, instance: &Instance, why: &'static str) -> Goodbye {
     let work = stored(view, instance).filter(|work| !work.meta.deleting);
     let mut actions: Vec<Action> = work
-        .map(|work| delete(work, "its hooks have ended"))
+        .map(|work| delete(work, "the pre-delete hooks have ended"))
         .into_iter()
         .collect();
     let kept = instance.farewell.finalizers.iter();
@@ -153,7 +153,7 @@ fn completed(view: &View<'_>, instance: &Instance, now: Timestamp) -> Goodbye {
         Reason::HookManifestIsCompleted,
         message,
     );
-    let mut goodbye = released(view, instance, "its pre-delete hooks have completed");
+    let mut goodbye = released(view, instance, "the pre-delete hooks have completed");
     let told = told(view, instance, &wish, Outcome::Succeeded, now);
     goodbye.actions.splice(0..0, told);
     goodbye
@@ -201,10 +201,10 @@ fn pending_or_over(view: &View<'_>, instance: &Instance, pending: Pending, now: 
     match policy {
         TimeoutPolicy::Release if is_over => {
             let message = format!(
-                "hook manifestWork {name} did not complete in time: {why}. The add-on is removed without it."
+                "hook manifestWork {name} did not complete in time: {why}. The add-on is removed without running the hook."
             );
-            let because = "its pre-delete hooks have not completed in time";
-            let why = format!("not in time: {why}");
+            let because = "the pre-delete hooks have not completed in time";
+            let why = format!("the hook timeout has passed: {why}");
             let wish = not_completed(Reason::HookTimedOut, message);
             gone_without(view, instance, &wish, because, why, now)
         }
@@ -324,10 +324,10 @@ fn vanished(view: &View<'_>, instance: &Instance) -> Goodbye {
         .works(&instance.cluster)
         .filter(|work| work.hosted && !work.meta.deleting);
     let mut actions: Vec<Action> = hosted
-        .map(|work| delete(work, "its cluster was deleted"))
+        .map(|work| delete(work, "the cluster was deleted"))
         .collect();
     let kept: Vec<Name> = held.iter().filter(|one| !is_released(one)).cloned().collect();
-    actions.push(finalizers(instance, &kept, "its cluster was deleted"));
+    actions.push(finalizers(instance, &kept, "the cluster was deleted"));
     Goodbye {
         actions,
         ..Goodbye::default()

@@ -37,7 +37,7 @@ pub struct NodePlacement {
 /// The parts of an `AddOnTemplate` that rendering and registration use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Template {
-    /// `spec.addonName`: the only add-on that it is for.
+    /// `spec.addonName`: the add-on that it is for. Others may use it as [`TemplateSharing`](crate::TemplateSharing) permits.
     pub addon: Name,
     /// `spec.agentSpec`: the body of the work before substitution.
     pub agent: Value,
@@ -47,4 +47,14 @@ pub struct Template {
     pub registration: Option<Vec<RegistrationSpec>>,
     /// The same as registration asks for it, in order.
     pub registrations: Vec<Registration>,
+}
+
+impl Template {
+    /// Returns whether it requests anything on the hub beyond the agent's own name: hub permissions, or a certificate of a custom signer.
+    pub fn requests_access(&self) -> bool {
+        self.registrations.iter().any(|one| match one {
+            Registration::KubeClient(permissions) => !permissions.is_empty(),
+            Registration::CustomSigner { .. } | Registration::Faulty(_) => true,
+        })
+    }
 }

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use super::content::Template;
 use super::parts::removals::RemovalBudget;
 use super::removal::{HookTimeout, TimeoutPolicy};
 use model::{HubNamespaces, Name, ReservedSigners};
@@ -63,6 +64,24 @@ pub enum ClusterConfigs {
     AtOnce,
     /// According to the rollout strategy of the cluster's placement, like every other change.
     Rollout,
+}
+
+/// Which AddOnTemplates an add-on may use besides those whose `spec.addonName` is its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TemplateSharing {
+    /// Templates that request no hub permissions and no custom signer.
+    #[default]
+    WithoutAccess,
+    /// All templates, as current Open Cluster Management does: an author of an add-on can give its agents what another add-on's template
+    /// requests.
+    WithAccess,
+}
+
+impl TemplateSharing {
+    /// Returns whether an add-on may use a template: one for itself, or one that is shared.
+    pub fn permits(self, template: &Template, addon: &str) -> bool {
+        *template.addon == *addon || self == Self::WithAccess || !template.requests_access()
+    }
 }
 
 /// Whom the permissions of an add-on's agent are given to, beside its user.
@@ -144,6 +163,8 @@ pub struct Settings {
     pub cluster_configs: ClusterConfigs,
     /// Whom permissions are given to.
     pub agent_groups: AgentGroups,
+    /// Which templates of other add-ons an add-on may use.
+    pub template_sharing: TemplateSharing,
     /// Where roll-ups are kept.
     pub roll_ups: RollUps,
     /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent
@@ -207,6 +228,7 @@ impl Default for Settings {
             fence: Fence::default(),
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
+            template_sharing: TemplateSharing::default(),
             roll_ups: RollUps::default(),
             grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),
             startup: Duration::from_mins(2),

@@ -25,7 +25,7 @@ pub const BY_LABELS: &str = "label-selector";
 pub const DESELECTED_AT: &str = "tidegate.io/deselected-at";
 /// Annotation on a `ManagedClusterAddOn`: which annotations of the cluster were copied to it, with a digest of each value.
 pub const COPIED_ANNOTATIONS: &str = "tidegate.io/copied-annotations";
-/// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may give it; `*` means all.
+/// Annotation on a `ManagedCluster`: the add-ons, separated by commas, that no install strategy may install on it; `*` means all.
 pub const OPT_OUT: &str = "tidegate.io/opt-out";
 /// Annotation on a `ManagedClusterAddOn` that a placement installed: the version in the placement's template when
 /// `spec.desiredVersion` was written. While both are equal, the version follows the placement.
@@ -83,9 +83,9 @@ pub const NOT_KEPT: &str = "notKept";
 pub const SKIP_HOOKS: &str = "tidegate.io/skip-hooks";
 /// Annotation on a `ManagedClusterAddOn`: how long its pre-delete hooks may take, `0` for no limit.
 pub const HOOK_TIMEOUT: &str = "tidegate.io/hook-timeout";
-/// Annotation on a `ManagedClusterAddOn`: what happens after that: `release` or `block`.
+/// Annotation on a `ManagedClusterAddOn`: what happens after the timeout of its hooks: `release` or `block`.
 pub const HOOK_TIMEOUT_POLICY: &str = "tidegate.io/hook-timeout-policy";
-/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks failed, and when last.
+/// Annotation on a `ManagedClusterAddOn` that is being deleted: how often its hooks failed, and when they last failed.
 pub const HOOK_FAILED: &str = "tidegate.io/hook-failed";
 /// Annotation on a work of pre-delete hooks: the uid of the `ManagedClusterAddOn` that they run for.
 pub const HOOK_OF: &str = "tidegate.io/hook-of";

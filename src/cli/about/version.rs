@@ -17,14 +17,14 @@ use operate::versions::{Definition, HubVersions, Versions, skew};
 
 /// Print the versions of this program and of the hub, its controllers and its CRDs, and whether they are compatible.
 ///
-/// Exit status: 0 compatible or unknown, 1 the hub does not answer, or a version is not compatible.
+/// Exit status: 0 compatible or unknown, 1 the hub does not respond, or a version is not compatible.
 #[derive(Args, Clone, Debug)]
 pub struct VersionArgs {
     /// Print only the version of this program; do not contact a hub.
     #[arg(long)]
     pub client: bool,
     /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
     /// Which hub.
     #[command(flatten)]

@@ -14,7 +14,7 @@ use lint::report::Format;
 
 /// Validate manifests as the webhook would, before they are applied.
 ///
-/// Validates every document of the files with the rules of the webhook. The files together count as the hub, because one sync
+/// Validates every document of the files with the rules of the webhook. The files are treated as the whole hub, because one sync
 /// applies them together. Findings that depend on objects outside the files are reported as unresolved.
 /// Exit status: 0 no findings, 1 findings, 2 a file cannot be read.
 #[derive(Args, Clone, Debug)]
@@ -50,12 +50,12 @@ pub struct CheckArgs {
     #[arg(long, value_name = "TIME")]
     pub now: Option<Timestamp>,
     /// How to handle findings that depend on missing objects: omit them, show them, or fail.
-    #[arg(long, value_enum, value_name = "HOW", default_value_t = MissingFactsArg::Warn)]
+    #[arg(long, value_enum, value_name = "MODE", default_value_t = MissingFactsArg::Warn)]
     pub missing_facts: MissingFactsArg,
-    /// Lowest severity for which the exit status is 1.
+    /// Lowest severity of a finding for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
-    /// Report: table, json, sarif, junit or github; `=FILE` writes it there. Repeatable.
+    /// Report: table, json, sarif, junit or github; `=FILE` writes the report to that file. Repeatable.
     #[arg(
         short = 'o',
         long = "output",
@@ -98,7 +98,7 @@ impl From<MissingFactsArg> for MissingFacts {
     }
 }
 
-/// Lowest severity for which the exit status is 1.
+/// Lowest severity of a finding for which the exit status is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailOn {
     /// Errors: findings that the webhook would reject.

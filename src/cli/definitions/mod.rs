@@ -31,7 +31,7 @@ pub enum DefinitionsCommand {
     /// If the CRD has a conversion webhook, it is tested with a ClusterManagementAddOn that is created with dryRun=All and not
     /// stored. Exit status: 0 `apply` would succeed or has nothing to do, 1 `apply` would fail, 2 cannot be determined.
     Plan(DefinitionsPlanArgs),
-    /// Add the missing fields to all definitions, or to none.
+    /// Add the missing fields to all definitions; if one cannot be changed, change none.
     ///
     /// Uses JSON patches that first test the name, the resource version and the index of the version. Records the added fields
     /// in the annotation tidegate.io/added-fields of the definition. Idempotent. Exit status: 0 done or nothing to do, 1
@@ -51,7 +51,7 @@ pub struct DefinitionsPlanArgs {
     #[command(flatten)]
     pub hub: HubArgs,
     /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
 }
 

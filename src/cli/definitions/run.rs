@@ -18,7 +18,7 @@ use kubernetes::field::Shown;
 
 /// What a running program has to be told.
 const RESTART: &str =
-    "restart `tidegate serve`: it does not write fields again that the hub has dropped once";
+    "restart `tidegate serve`: a running process does not write a field again after the hub has dropped it";
 
 pub(in crate::cli) fn run(command: &DefinitionsCommand) -> Result<ExitCode, CliError> {
     let runtime = connect::runtime()?;
@@ -134,11 +134,7 @@ fn verified(stored: &Value, ours: &Value, around: &HubContext) -> Result<(), Cli
 
 async fn reverted(args: &RevertArgs) -> Result<ExitCode, CliError> {
     let hub = Definitions::of(&args.hub).await?;
-    let done = if args.dry_run {
-        "would take out"
-    } else {
-        "took out"
-    };
+    let done = if args.dry_run { "would remove" } else { "removed" };
     let (mut seen, mut is_whole) = (false, true);
     for (name, _) in extended() {
         let Some(live) = hub.read(&name).await? else {

@@ -50,7 +50,7 @@ pub struct DevArgs {
     #[arg(long, value_name = "DIR", default_value = ".tidegate")]
     pub dir: PathBuf,
     /// Port of the hub on 127.0.0.1; 0 uses any free port.
-    #[arg(long, value_name = "P", default_value_t = 0)]
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
     pub port: u16,
     /// Loopback address of the web page (`docs/web.md`); port 0 uses any free port. The in-memory hub requires no token.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0", value_parser = loopback)]
@@ -65,7 +65,7 @@ pub struct DevArgs {
     #[arg(long, value_name = "KUBECONFIG", conflicts_with = "port")]
     pub hub: Option<PathBuf>,
     /// Demo objects to create on start.
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t = Demo::AddOn)]
+    #[arg(long, value_enum, value_name = "DEMO", default_value_t = Demo::AddOn)]
     pub demo: Demo,
     /// Start without demo objects: same as `--demo none`.
     #[arg(long, conflicts_with = "demo")]

@@ -95,9 +95,9 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
             "kubectl patch mcu to-4-12 --type merge -p '{\"spec\":{\"suspend\":true}}'",
         ],
     };
-    let page = parts
-        .page()
-        .map_or_else(String::new, |url| format!("Look at it in a browser: {url}\n\n"));
+    let page = parts.page().map_or_else(String::new, |url| {
+        format!("Open the web page in a browser: {url}\n\n")
+    });
     let lines = format!(
         "{ready}\n\
          \n\

@@ -67,7 +67,7 @@ pub(super) async fn look(question: &Question<'_>) -> Result<ShownCertificate, St
         (Some((der, trust)), _) => read(question, &der, trust),
         (None, Err(_elapsed)) => Err(format!("no answer within {} s", PATIENCE.as_secs())),
         (None, Ok(Err(error))) => Err(error.to_string()),
-        (None, Ok(Ok(()))) => Err("it sent no certificate".to_owned()),
+        (None, Ok(Ok(()))) => Err("the server sent no certificate".to_owned()),
     }
 }
 

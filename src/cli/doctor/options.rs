@@ -30,7 +30,7 @@ pub struct DoctorArgs {
     /// Requires the permission `impersonate`. All other requests use your own account.
     #[arg(long = "as", value_name = "USER")]
     pub account: Option<String>,
-    /// Check only the permissions of one component, as `serve --only` runs it.
+    /// Check only the permissions of one component, as with `serve --only`.
     #[arg(long, value_enum, value_name = "PART")]
     pub only: Option<Only>,
     /// Mode of the controllers, as in `serve --controllers`.
@@ -52,18 +52,18 @@ pub struct DoctorArgs {
     /// `kubectl port-forward -n tidegate deployment/tidegate-gate 9443`.
     #[arg(long, value_name = "HOST:PORT", value_parser = address)]
     pub gate: Option<String>,
-    /// Lowest severity for which the exit status is 1.
+    /// Lowest severity of a finding for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailFrom::Error)]
     pub fail_on: FailFrom,
     /// Do not shorten the list of objects on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
     /// Output format; the version of the JSON is in `apiVersion`.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
 }
 
-/// Lowest severity for which the exit status is 1.
+/// Lowest severity of a finding for which the exit status is 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum FailFrom {
     /// Errors.

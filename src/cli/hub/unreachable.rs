@@ -29,7 +29,7 @@ const CURES: &[(&[&str], &str)] = &[
     ),
     (
         &["UnknownIssuer", "BadSignature", "invalid peer certificate"],
-        "the kubeconfig does not trust the certificate of the hub: was the hub created again since?",
+        "the kubeconfig does not trust the certificate of the hub; if the hub was created again, use its new kubeconfig",
     ),
     (
         &[
@@ -64,7 +64,7 @@ impl Unreachable {
         let url = url.trim_end_matches('/');
         Self {
             text: one_line(&format!(
-                "the hub at {url} does not answer: {cause} ({origin}){hint}"
+                "the hub at {url} does not respond: {cause} ({origin}){hint}"
             )),
         }
     }
@@ -89,7 +89,7 @@ mod tests {
             "context \"prod\" of \"/home/me/hub\"",
             "Connection refused (os error 111)",
             &expect![[
-                r#"the hub at https://10.0.0.1:6443 does not answer: Connection refused (os error 111) (context "prod" of "/home/me/hub"); hint: check the address, and whether the hub is running"#
+                r#"the hub at https://10.0.0.1:6443 does not respond: Connection refused (os error 111) (context "prod" of "/home/me/hub"); hint: check the address, and whether the hub is running"#
             ]],
         );
         told(
@@ -97,14 +97,16 @@ mod tests {
             "context \"dev\" of \".tidegate/kubeconfig\"",
             "Connection refused (os error 111)",
             &expect![[
-                r#"the hub at https://127.0.0.1:40000 does not answer: Connection refused (os error 111) (context "dev" of ".tidegate/kubeconfig"); hint: this was a hub of `tidegate dev`: check whether it is still running"#
+                r#"the hub at https://127.0.0.1:40000 does not respond: Connection refused (os error 111) (context "dev" of ".tidegate/kubeconfig"); hint: this was a hub of `tidegate dev`: check whether it is still running"#
             ]],
         );
         told(
             "https://h/",
             "the service account of this pod",
             "something new",
-            &expect!["the hub at https://h does not answer: something new (the service account of this pod)"],
+            &expect![
+                "the hub at https://h does not respond: something new (the service account of this pod)"
+            ],
         );
     }
 }

@@ -43,14 +43,14 @@ pub struct TestArgs {
     /// PolicyTest files, or folders to search for them.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Accept validations that lack a passing or a failing case, and mistakes that no case detects.
+    /// Accept validations that lack a passing or a failing case, and, with `--mutate`, mutations that no case detects.
     #[arg(long)]
     pub allow_uncovered: bool,
     /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case detects.
     #[arg(long)]
     pub mutate: bool,
     /// Output format of the report.
-    #[arg(long, short, value_enum, value_name = "FORM", default_value_t = TestOutput::Text)]
+    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t = TestOutput::Text)]
     pub output: TestOutput,
     /// Run the cases again whenever one of their files changes, until interrupted.
     #[arg(long)]
@@ -74,7 +74,7 @@ pub struct LintArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Report: table, json, sarif, junit or github; `=FILE` writes it there. Repeatable.
+    /// Report: table, json, sarif, junit or github; `=FILE` writes the report to that file. Repeatable.
     #[arg(
         short = 'o',
         long = "output",

@@ -47,7 +47,7 @@ pub struct ReleaseArgs {
     pub dry_run: bool,
     /// Which add-ons a running Tidegate manages (default: what its controllers publish). With `marked`, an add-on without the
     /// annotation can be released while Tidegate runs.
-    #[arg(long, value_name = "WHICH", value_parser = one_of(MANAGE))]
+    #[arg(long, value_name = "ADDONS", value_parser = one_of(MANAGE))]
     pub manage: Option<Managing>,
     /// Where the hub's controllers publish their settings.
     #[command(flatten)]
@@ -72,7 +72,7 @@ enum Refusal {
     #[error("there is no ClusterManagementAddOn or ManagedClusterAddOn \"{0}\"")]
     NoAddOn(String),
     #[error(
-        "Tidegate is running (Lease {namespace}/{name}, held by \"{holder}\") and would take \"{addon}\" over again: stop it first{cure}"
+        "Tidegate is running (Lease {namespace}/{name}, held by \"{holder}\") and would take over \"{addon}\" again: stop it first{cure}"
     )]
     Alive {
         namespace: String,

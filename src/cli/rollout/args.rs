@@ -69,7 +69,7 @@ pub struct AskArgs {
     #[arg(long)]
     pub all: bool,
     /// Output format; the JSON has the schema of `tidegate rollout schema`.
-    #[arg(short, long, value_enum, value_name = "FORM", default_value_t = OutputFormat::Text)]
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
     pub output: OutputFormat,
     /// Which hub.
     #[command(flatten)]
@@ -159,7 +159,7 @@ pub struct ApproveArgs {
     /// Only this decision group: its name, or its index if it has no name.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
-    /// Only the content with this hash, as `rollout status` and `why` print it; content that was edited since is not approved.
+    /// Only the content with this hash, as `rollout status` and `why` print it; content that has been edited since then is not approved.
     #[arg(long, value_name = "HASH")]
     pub content: Option<String>,
     /// Options of the verbs that may apply to one placement.

@@ -197,7 +197,7 @@ const LAST_WAIT: Duration = Duration::from_secs(5);
 
 /// The object never stood still.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} changed during every attempt; nothing was written, try again. The hub returned: {1}")]
+#[error("{0} changed during every attempt; nothing was written. Try again. The hub returned: {1}")]
 struct Restless(String, String);
 
 fn restless(target: &Target, why: String) -> CliError {

@@ -12,10 +12,9 @@ use tracing::{debug, info, warn};
 use crate::cli::{Only, ServeArgs};
 use crate::server::Health;
 use crate::telemetry::StalenessMetrics;
+use admission::CONDITIONS_SINCE_MINOR;
+use kubernetes::server_version::minor_version;
 use store::{DiscoveryLabels, Settings};
-
-/// The first minor version whose webhooks have match conditions without a feature gate.
-const MATCH_CONDITIONS: u32 = 28;
 
 /// Logs that a hub drops a part of the webhook configurations; returns whether it does. One that does not tell its
 /// version counts as new.
@@ -23,19 +22,15 @@ pub(super) async fn tell_of_old_hub(client: &Client) -> bool {
     let Ok(version) = client.apiserver_version().await else {
         return false;
     };
-    let is_old = is_old(&version.major, &version.minor);
+    let minor = minor_version(&version.major, &version.minor);
+    let is_old = minor.is_some_and(|minor| minor < CONDITIONS_SINCE_MINOR);
     if is_old {
         warn!(
             kubernetes = version.git_version,
-            "the hub drops match conditions of webhooks; apply the output of `tidegate reference webhooks --without-conditions`"
+            "the hub drops match conditions of webhooks; register the webhooks without them; `tidegate doctor` prints the command"
         );
     }
     is_old
-}
-
-fn is_old(major: &str, minor: &str) -> bool {
-    let minor = minor.trim_end_matches(|one: char| !one.is_ascii_digit());
-    major == "1" && minor.parse::<u32>().is_ok_and(|minor| minor < MATCH_CONDITIONS)
 }
 
 /// The group of `ClusterManager`: a hub that serves it has OCM's operator, which always runs the registration controller.
@@ -88,25 +83,5 @@ pub(super) async fn ready(health: &Health, watches: &StalenessMetrics) {
     }
     if is_reported {
         info!("the kinds of Open Cluster Management are available");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hubs_before_match_conditions_are_old_and_unknown_ones_are_not() {
-        for (major, minor, old) in [
-            ("1", "20", true),
-            ("1", "27+", true),
-            ("1", "28", false),
-            ("1", "36+", false),
-            ("2", "0", false),
-            ("", "", false),
-            ("1", "x", false),
-        ] {
-            assert_eq!(is_old(major, minor), old, "{major}.{minor}");
-        }
     }
 }

@@ -34,7 +34,7 @@ pub(super) async fn serve(args: &ServeArgs, metrics: Metrics) -> Result<(), CliE
     let mut trouble = keeper.trouble();
     loop {
         let words = trouble.borrow_and_update().clone();
-        health.waits_for(words.map(|words| format!("a certificate that can be kept: {words}")));
+        health.waits_for(words.map(|words| format!("a certificate that can be renewed: {words}")));
         tokio::select! {
             () = end.requested() => break,
             changed = trouble.changed() => if changed.is_err() { break },

@@ -22,7 +22,7 @@ use kubernetes::certificates::Lives;
 pub struct EndpointArgs {
     /// Source of the certificate: files; a Secret that another program renews; or a Secret that this program creates and
     /// renews, together with the CA bundle in the webhook configurations (`docs/operate/certificates.md`).
-    #[arg(long, value_enum, value_name = "WAY", default_value_t = CertificatesArg::Files)]
+    #[arg(long, value_enum, value_name = "SOURCE", default_value_t = CertificatesArg::Files)]
     pub certificates: CertificatesArg,
     /// Secret of the certificate (`tls.crt` and `tls.key`), unless it is read from files.
     #[arg(long, value_name = "NAMESPACE/NAME", default_value = "tidegate/tidegate-tls", value_parser = lease)]

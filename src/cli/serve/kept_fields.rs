@@ -103,7 +103,7 @@ fn tell(resource: &'static str, found: Preservation) {
             resource,
             "the hub has Tidegate's fields, and every write through another version erases them: configure Tidegate's /convert as \
              conversion webhook, \
-             or take the fields out with `tidegate definitions revert` (docs/ocm/definitions.md)"
+             or remove the fields with `tidegate definitions revert` (docs/ocm/definitions.md)"
         ),
     }
 }

@@ -8,7 +8,7 @@ use clap::{ArgMatches, CommandFactory as _};
 use crate::cli::{AuditTo, CertificatesArg, Cli, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 17] = [
+const OF_CONTROLLERS: [&str; 18] = [
     "agent_groups",
     "audit",
     "certificate_life",
@@ -24,6 +24,7 @@ const OF_CONTROLLERS: [&str; 17] = [
     "removal_budget",
     "signing_namespace",
     "startup_time",
+    "template_sharing",
     "ui",
     "ui_hosts",
 ];
@@ -112,7 +113,9 @@ pub(in crate::cli) fn contradiction(serve: &ArgMatches) -> Option<String> {
         (_, Some(Only::Certificates) | None) => return None,
     };
     let flag = flags.copied().find(|flag| given(&flag))?.replace('_', "-");
-    Some(format!("--{flag} is for the {rest} with {half}; remove it"))
+    Some(format!(
+        "--{flag} applies only to the {rest} with {half}; remove it"
+    ))
 }
 
 /// What the keeper of the certificate has no use for: it is one thing, made in one way.
@@ -152,11 +155,11 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
         CertificatesArg::SelfManaged => (&["certificate", "key"], "--certificates files"),
     };
     if let Some(flag) = others.iter().copied().find(|flag| given(flag)) {
-        return Some(format!("--{} is for {instead}", flag.replace('_', "-")));
+        return Some(format!("--{} requires {instead}", flag.replace('_', "-")));
     }
     match way {
         CertificatesArg::Secret if only == Some(&Only::Controllers) => Some(
-            "--certificates secret is for the webhook, which does not run with --only controllers; remove it"
+            "--certificates secret applies only to the webhook, which does not run with --only controllers; remove it"
                 .to_owned(),
         ),
         CertificatesArg::SelfManaged if only == Some(&Only::Controllers) => Some(
@@ -171,7 +174,7 @@ fn certificates(serve: &ArgMatches, only: Option<&Only>) -> Option<String> {
 fn modes_contradict(mode: Option<&ControllersMode>, only: Option<&Only>) -> Option<&'static str> {
     match (mode?, only?) {
         (ControllersMode::Off, Only::Controllers) => {
-            Some("--controllers off and --only controllers exclude each other")
+            Some("--controllers off and --only controllers cannot be used together")
         }
         (ControllersMode::Observe | ControllersMode::On, Only::Gate) => {
             Some("--only gate implies --controllers off; remove one of them")
@@ -260,7 +263,7 @@ mod tests {
         let words = said("--only controllers --certificate c");
         assert_eq!(
             words,
-            "--certificate is for the webhook, which does not run with --only controllers; remove it"
+            "--certificate applies only to the webhook, which does not run with --only controllers; remove it"
         );
     }
 

@@ -73,9 +73,9 @@ impl SecretSource {
                     source,
                 })
             }
-            SecretState::Holds { .. } => Err(in_secret("it contains no certificate yet".to_owned())),
-            SecretState::Absent => Err(in_secret("it does not exist".to_owned())),
-            SecretState::Unread => Err(in_secret("it has not been read yet".to_owned())),
+            SecretState::Holds { .. } => Err(in_secret("no certificate yet".to_owned())),
+            SecretState::Absent => Err(in_secret("not found".to_owned())),
+            SecretState::Unread => Err(in_secret("not read yet".to_owned())),
             SecretState::Unreadable(why) => Err(in_secret(why.clone())),
         }
     }

@@ -62,7 +62,7 @@ impl SettingsArgs {
     pub(in crate::cli) fn of_dump(&self, dump: &Dump) -> SettingsReading {
         match &dump.controllers_unread {
             _ if self.settings.0.is_none() => SettingsReading::NotRead,
-            Some(why) => SettingsReading::Unread(format!("when the dump was written: {why}")),
+            Some(why) => SettingsReading::Unread(format!("the dump does not contain them: {why}")),
             None => SettingsReading::Published(dump.controllers.clone()),
         }
     }

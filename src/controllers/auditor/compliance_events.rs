@@ -74,7 +74,7 @@ impl ComplianceEvents {
                     );
                 }
                 (Bearing::AtFault, Bearing::Compliant) => {
-                    let note = "the object has no findings any more";
+                    let note = "the object no longer has findings";
                     cry(&recorder, ledger, &key, Grade::Normal, Reason::Compliant, note);
                 }
                 (Bearing::Compliant, Bearing::Compliant)

@@ -63,8 +63,11 @@ fn ready(report: &Report) -> (ConditionRow, Option<i64>) {
             report.generation,
         ),
         InForce::Older(older) => {
-            let which = older.map_or_else(String::new, |older| format!(" {older}"));
-            let words = format!("generation {generation} does not compile; generation{which} remains active");
+            let which = older.map_or_else(
+                || "an earlier generation".to_owned(),
+                |older| format!("generation {older}"),
+            );
+            let words = format!("generation {generation} does not compile; {which} remains active");
             (("False", Reason::OlderInForce, words), older)
         }
         InForce::Successor => (

@@ -192,7 +192,7 @@ fn note(reasons: &BTreeMap<Reason, u64>) -> String {
         .map(|(reason, count)| format!("{reason} {count}"))
         .collect();
     format!(
-        "{total} more events were not written one by one: {}; see the conditions of the ManagedClusterAddOns",
+        "{total} more events are summarized here: {}; see the conditions of the ManagedClusterAddOns",
         each.join(", ")
     )
 }
@@ -252,7 +252,7 @@ mod tests {
         };
         assert_eq!(
             summary.note,
-            "19997 more events were not written one by one: InstallSucceed 10000, Installing 9997; \
+            "19997 more events are summarized here: InstallSucceed 10000, Installing 9997; \
              see the conditions of the ManagedClusterAddOns"
         );
         assert_eq!(

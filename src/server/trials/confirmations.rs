@@ -126,11 +126,11 @@ async fn an_author_gives_away_only_what_he_may_and_never_a_role_of_the_hub() {
         (Some(true), None),
         (
             Some(false),
-            Some("you may not give this role away in every namespace"),
+            Some("you are not allowed to grant this role in all namespaces"),
         ),
         (
             None,
-            Some("the hub has not said whether you may give this role away"),
+            Some("the hub did not report in time whether you are allowed to grant this role"),
         ),
     ] {
         let (allowed, said) = post_as(&alice, Some(vouching(may))).await;

@@ -109,7 +109,7 @@ function drawList(list) {
   const notes = [];
   if (!list.items.length) notes.push("No rollouts, or none that you may see.");
   if (list.leftOut?.rollouts) notes.push(`${list.leftOut.rollouts} hidden.`);
-  if (list.leftOut?.rights.length) notes.push(`You do not have these permissions: ${list.leftOut.rights.join("; ")}. What they would show is hidden.`);
+  if (list.leftOut?.rights.length) notes.push(`Some data is hidden, because you do not have these permissions: ${list.leftOut.rights.join("; ")}.`);
   el("list-note").textContent = notes.join(" ");
   if (!here && list.items.length) location.replace(`#/${told(list.items[0].target)}`);
 }

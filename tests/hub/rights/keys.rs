@@ -69,7 +69,7 @@ async fn what_one_replica_signs_every_other_accepts_from_the_installation_to_a_n
     let admin = Admin(hub.client());
     let (one, other) = (Replica::start(gate.clone(), true), Replica::start(gate, true));
     let reader = Replica::start(controllers, false);
-    one.lacks("Secret tidegate/tidegate-record-keys does not exist: it is part of the installation")
+    one.lacks("Secret tidegate/tidegate-record-keys does not exist; it is part of the installation")
         .await;
     reader.lacks("does not exist").await;
     let alone = one.keys().sign(&["x"]).expect("a key of its own");
@@ -96,7 +96,8 @@ async fn what_one_replica_signs_every_other_accepts_from_the_installation_to_a_n
 
     // A key that cannot be used, or a Secret that was deleted, changes nothing; an empty one gets a new key.
     admin.merge(SECRET, json!({"stringData": {"3": "short"}})).await;
-    one.lacks("key 3 has 5 bytes: a key has at least 32").await;
+    one.lacks("key 3 has 5 bytes, but a key must have at least 32")
+        .await;
     admin.delete(SECRET).await;
     reader.lacks("does not exist").await;
     assert!(all.iter().all(|one| one.keys() == third));
@@ -121,7 +122,7 @@ async fn a_webhook_without_the_right_says_which_one_it_lacks() {
     let record = Record::default();
     let client = acting_as(CONTROLLERS, &hub.client(), &record);
     let reader = Replica::start(client.clone(), false);
-    reader.lacks("is empty: the webhook writes a key into it").await;
+    reader.lacks("is empty; the webhook writes a key into it").await;
     let writer = Replica::start(client, true);
     writer
         .lacks("is empty, and the webhook cannot write a key into it")

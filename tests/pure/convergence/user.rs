@@ -422,7 +422,7 @@ fn asked(hub: &Hub) -> String {
         for condition in instance["status"]["conditions"].as_array().into_iter().flatten() {
             let message = text(condition, "/message");
             let entry = message
-                .split_once(" by the entry ")
+                .split_once("; to approve, add the entry ")
                 .and_then(|(_, rest)| rest.split(' ').next());
             entries.extend(entry.filter(|_| text(condition, "/reason") == "WaitingForApproval"));
         }

@@ -117,7 +117,7 @@ fn a_strategy_with_an_undecided_placement_removes_nothing() {
                 world.pass(HOUR);
                 assert_eq!(world.left(), clusters, "{what}");
                 assert!(world.says().contains(says), "{what}: {}", world.says());
-                let held = format!("{clusters} removals are held");
+                let held = format!("{clusters} removals are delayed");
                 let kept = world.says().contains(&format!("0 of {clusters} clusters"));
                 assert!(
                     kept || (world.says().contains(&held) && world.held() == clusters),
@@ -170,7 +170,9 @@ fn owners_that_cannot_be_read_again_are_reported() {
             "{says}"
         );
         assert!(
-            says.ends_with(&format!("no cluster is selected. {clusters} removals are held")),
+            says.ends_with(&format!(
+                "0 clusters are selected. {clusters} removals are delayed"
+            )),
             "{says}"
         );
         world.store.reasons_read(&ObjectKey::addon(&"hello".into()));
@@ -186,10 +188,10 @@ fn blocked_removals_are_reported_with_the_time_at_which_they_continue() {
     world.decide(0);
     world.pass(SignedDuration::from_secs(30));
     let says = world.says();
-    let expected = "80 removals are held: at most 20 instances are removed per minute, the next at 2030-01-01T00:01:10Z; to remove all of them now, annotate";
+    let expected = "80 removals are delayed: at most 20 instances are removed per minute, the next at 2030-01-01T00:01:10Z; to remove all of them now, annotate";
     assert!(says.starts_with(expected), "{says}");
     assert!(
-        says.ends_with("no cluster is selected. 80 removals are held"),
+        says.ends_with("0 clusters are selected. 80 removals are delayed"),
         "{says}"
     );
 }

@@ -421,7 +421,7 @@ fn shows_the_cause(facts: Facts, world: &World, picture: &Picture) -> Vec<String
         let cause = match fate {
             Fate::Failing => "Failing: etcd quorum lost",
             Fate::NotAccepted => "operator foo blocks",
-            Fate::PreNotApplied => "pre-upgrade work not applied: quota exceeded",
+            Fate::PreNotApplied => "the pre-upgrade work is not applied: quota exceeded",
             Fate::NoId => "neither the label clusterID",
             Fate::Newer => "the cluster runs 4.13.1",
             Fate::Done | Fate::Moving | Fate::Offline => continue,

@@ -50,7 +50,7 @@ impl Exception {
         if raw.reason.trim().is_empty() {
             faults.push(PolicyFault::at(
                 path.key("reason"),
-                "must contain the reason of the exception",
+                "must contain the reason for the exception",
             ));
         }
         for (index, part) in raw.validations.iter().enumerate() {

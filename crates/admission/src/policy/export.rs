@@ -51,7 +51,7 @@ pub(super) fn hindrances(policy: &Policy) -> Vec<String> {
     let spec = &policy.spec;
     say(
         policy.kind != Kind::AddOnPolicy,
-        "it already is a policy of Kubernetes",
+        "it is already a policy of Kubernetes",
     );
     say(!policy.facts.is_empty(), "it reads facts about the fleet");
     say(!spec.schemas.is_empty(), "it checks values against a JSON schema");

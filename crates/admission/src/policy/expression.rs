@@ -154,7 +154,7 @@ fn undeclared(reference: &Reference, terms: &Terms) -> Option<String> {
         ("variables", Some(name)) => (!terms.variables.contains_key(name)).then(|| {
             let near = nearest(name, terms.variables.keys().map(String::as_str));
             hinted(
-                format!("undefined field '{name}': no variable of this name is declared before"),
+                format!("undefined field '{name}': no variable with this name is declared earlier"),
                 near,
             )
         }),
@@ -239,11 +239,11 @@ mod tests {
         let rows = [
             (
                 "variables.pord",
-                "x:1:10: undefined field 'pord': no variable of this name is declared before; did you mean \"prod\"?",
+                "x:1:10: undefined field 'pord': no variable with this name is declared earlier; did you mean \"prod\"?",
             ),
             (
                 "has(variables.pord)",
-                "x:1:4: undefined field 'pord': no variable of this name is declared before; did you mean \"prod\"?",
+                "x:1:4: undefined field 'pord': no variable with this name is declared earlier; did you mean \"prod\"?",
             ),
             (
                 "facts.addon.x == 1",

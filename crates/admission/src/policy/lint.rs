@@ -133,8 +133,9 @@ fn not_evaluated(policy: &Policy, evaluated: &Resources<'_>, faults: &mut Vec<Po
 /// A policy in the former API group of its kind.
 fn former(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     if policy.is_former {
-        let words =
-            format!("{GROUP} is deprecated and supported for one more release; write {OWN_GROUP}/{VERSION}");
+        let words = format!(
+            "{GROUP} is deprecated and is supported for one more release; write {OWN_GROUP}/{VERSION}"
+        );
         faults.push(PolicyFault::at(Path::parse("apiVersion"), words));
     }
 }
@@ -179,8 +180,8 @@ fn like_immutable(policy: &Policy, faults: &mut Vec<PolicyFault>) {
             let mut words = WORDS_OF_IMMUTABLE_FIELDS.iter();
             if let Some(words) = words.find(|words| text.contains(*words)) {
                 let said = format!(
-                    "says {}: Flux with force deletes an object whose refusal has these words; the webhook joins them by a no-break \
-                     space, a native policy does not; write \"cannot be changed\"",
+                    "contains {}: with force, Flux deletes and recreates an object if the rejection contains these words; the webhook \
+                     prevents that, a native policy does not; write \"cannot be changed\"",
                     quoted(words)
                 );
                 faults.push(PolicyFault::at(path.key(name), said));
@@ -207,12 +208,12 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
         match (raw.field_path.is_empty(), read) {
             (true, None) => faults.push(PolicyFault::at(
                 path.clone(),
-                "has no fieldPath: the message names no field",
+                "has no fieldPath: the message does not name a field",
             )),
             (false, Some(read)) => {
                 let words = format!(
-                    "reads {read}: the policy is about the change, so an old fault is refused on every update that it judges, and \
-                     fieldPath only names the field in the message"
+                    "reads {read}: a policy that checks the change also refuses violations that are already stored, at every update \
+                     that it matches; fieldPath only names the field in the message"
                 );
                 faults.push(PolicyFault::at(path.key("fieldPath"), words));
             }
@@ -220,7 +221,7 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
             (true, Some(_)) | (false, None) => {}
         }
         if raw.message.is_empty() && raw.message_expression.is_empty() {
-            faults.push(PolicyFault::at(path, "has no message: users get the expression"));
+            faults.push(PolicyFault::at(path, "has no message: users see the expression"));
         }
     }
 }
@@ -321,8 +322,9 @@ fn calls(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     for (path, expression) in policy.expressions() {
         let foreign: BTreeSet<String> = expression.program.functions();
         for name in foreign.iter().filter(|name| is_foreign(name)) {
-            let words =
-                format!("{name}() is a function of Tidegate, and not of the API server of Kubernetes");
+            let words = format!(
+                "{name}() is a function of Tidegate, which the API server of Kubernetes does not have"
+            );
             faults.push(PolicyFault::at(path.clone(), words));
         }
         let loops = expression.program.loops();

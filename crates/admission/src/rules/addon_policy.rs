@@ -20,12 +20,12 @@ rules! { pub(crate) ON_POLICIES of AddonPolicy {
         "An AddOnPolicy compiles.\n\n\
          Every expression is valid CEL and reads only declared variables and facts, and every schema, selector and exception \
          is valid. The webhook cannot enforce any part of a policy that does not compile. If such a policy reaches the hub in \
-         another way, the webhook uses the last version that compiled until it restarts. Refused, with every error and its \
+         another way, until it restarts, the webhook uses the last version that compiled. Refused, with every error and its \
          line and column in the expression. A change of metadata alone and a deletion are always allowed.";
     warns NEVER_EVALUATED, CreateAndUpdate, is_evaluated =>
         "An AddOnPolicy matches only resources that the webhook is called for.\n\n\
          The API server calls the webhook for add-ons, their configurations and ClusterUpgrades. A policy for other \
-         resources, such as Deployments, is never evaluated. The warning points to the resource in the policy. Warns. Use a ValidatingAdmissionPolicy for other \
+         resources, such as Deployments, is never evaluated. Warns; the warning points to the resource in the policy. Use a ValidatingAdmissionPolicy for other \
          resources.";
 } }
 

@@ -116,10 +116,10 @@ fn ungrouped(subject: &Subject<'_, Addon>, place: &str, group: &str) -> Option<F
         .filter(|name| !name.is_empty())
         .collect();
     let detail = if names.is_empty() {
-        format!("is no decision group of placement {place}, whose groups have no names")
+        format!("is not a decision group of placement {place}, whose groups have no names")
     } else {
         let listed = listed_of(names.iter().copied(), names.len());
-        format!("is no decision group of placement {place}, which has: {listed}")
+        format!("is not a decision group of placement {place}; its groups are {listed}")
     };
     let near = subject.effort.hint(|| nearest(group, names.iter().copied()));
     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));

@@ -38,8 +38,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
          A change of configurations or versions is rolled out with the strategy of its placement, and the strategy All \
          updates every cluster at the same time. The same applies if you edit a configuration that clusters use, create one \
          that they are waiting for, or add a template that raises the default version. Warns if more than 50% of the clusters \
-         that have the add-on are updated at once; the flag `--blast-radius` changes this limit, and an add-on on fewer than \
-         five clusters never warns. Only clusters that are updated immediately count, each once: the first of several \
+         that have the add-on are updated at once; the flag `--blast-radius` changes this limit, and the webhook never warns about an add-on on fewer than five clusters. Only clusters that are updated immediately count, each once: the first of several \
          decision groups (a canary, `mandatoryDecisionGroups`, ProgressivePerGroup), and at most `maxConcurrency` clusters. \
          Clusters do not count if the edit changes nothing for them, if their rollout is paused, if their decision group \
          waits for an approval (`tidegate.io/approval-before`), or if their new configuration does not exist or is not \

@@ -23,13 +23,13 @@ const OWN_GROUP: &str = api::v1alpha1::GROUP;
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses UNSUPPORTED_TYPE, CreateAndUpdate, unlisted_type =>
         "A configuration has a type that the add-on supports.\n\n\
-         A configuration of any other type has no effect. Supported are the types in \
+         A configuration of any other type has no effect. The supported types are those in \
          `spec.supportedConfigs` and `spec.configuration.configs` of the ClusterManagementAddOn, and those that the add-on \
-         has reported in `status.supportedConfigs` of a ManagedClusterAddOn on any cluster; with `addontemplates`, also \
-         `addondeploymentconfigs`. In a ManagedClusterAddOn any other type is refused. It only warns if the add-on is not \
-         deployed from templates and has not reported its types on any cluster yet, and always in the placements of a \
-         ClusterManagementAddOn. If the ClusterManagementAddOn does not exist, the type is not checked. Add the type to \
-         `spec.supportedConfigs`, or correct `group` and `resource`.";
+         has reported in `status.supportedConfigs` of a ManagedClusterAddOn on any cluster. An add-on that supports \
+         `addontemplates` also supports `addondeploymentconfigs`. In a ManagedClusterAddOn, any other type is refused; it \
+         only warns if the add-on is not deployed from templates and has not reported its types on any cluster yet. In the \
+         placements of a ClusterManagementAddOn, any other type always warns. If the ClusterManagementAddOn does not exist, the \
+         type is not checked. Add the type to `spec.supportedConfigs`, or correct `group` and `resource`.";
     refuses rule::KIND_NOT_PLURAL, CreateAndUpdate, addon_kind_not_plural =>
         "A configuration type is written as its plural, lower-case resource name.\n\n\
          Write `addondeploymentconfigs`, not `AddOnDeploymentConfig` or `addondeploymentconfig`. A kind or a singular name is \
@@ -42,7 +42,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
          The group `addon.open-cluster-management.io` has only a few configuration types, and any other `resource` in it is \
          probably misspelt. The configuration would never be found. Warns, and suggests the closest name.";
     refuses DUPLICATE, CreateAndUpdate, addon_duplicate =>
-        "A configuration is referenced once in a list.\n\n\
+        "A configuration is referenced only once in a list.\n\n\
          A duplicate reference in a list is usually a copy-and-paste error. Different objects of one type are allowed: their \
          order is kept, and the add-on defines what several of them mean. Refused, with the path of the first reference. \
          Remove the duplicate.";
@@ -338,7 +338,7 @@ fn warn_filled_namespace<'l, 'a: 'l>(
 ) {
     for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
         let detail = format!(
-            "{} are namespaced: add-ons are created with namespace {}",
+            "{} are namespaced: ManagedClusterAddOns are created with the namespace {} here",
             reference.config().resource(),
             quoted(DEFAULT_CONFIG_NAMESPACE)
         );

@@ -24,7 +24,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     warns DEPRECATED, CreateAndUpdate, deprecated =>
         "The deprecated field `spec.addOnConfiguration` is not set.\n\n\
          The field has no effect. Warns. Use `spec.supportedConfigs` instead, which lists the types and their defaults (in \
-         `v1beta1`, `spec.defaultConfigs`). An empty value does not warn, because OCM's conversion stores \
+         `v1beta1`, `spec.defaultConfigs`). An empty value causes no warning, because OCM's conversion stores \
          `addOnConfiguration: {}` in every add-on that is written as `v1beta1`.";
 } }
 
@@ -102,9 +102,9 @@ fn deprecated(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         .and_then(|spec| spec.key("addOnConfiguration"))
         .filter(|field| is_set(field.value));
     if let Some(field) = field {
-        let detail = "is deprecated, and has no effect";
+        let detail = "is deprecated and has no effect";
         let fault = Fault::bare(Class::Forbidden, detail)
-            .hint("name types and their defaults in spec.supportedConfigs");
+            .hint("list types and their defaults in spec.supportedConfigs");
         findings.warn(fault.at(field.path, DEPRECATED));
     }
 }

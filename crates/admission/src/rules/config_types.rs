@@ -16,13 +16,13 @@ const TOO_MANY: &str = "config/too-many-types";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses OFF_LIMITS, CreateAndUpdate, addon_off_limits =>
-        "Some types are never configurations.\n\n\
-         Tidegate does not list, watch or read Secrets, ServiceAccounts, CertificateSigningRequests and RBAC objects because \
-         of a reference that a user wrote, nor types that change often, such as Events, Leases and Pods. Put the data that \
-         the agent needs into an object of another type. Refused. A reference that is already stored is ignored, and the \
-         condition `Configured` reports it.";
+        "A configuration is not a Secret, an RBAC object, or an object of another excluded type.\n\n\
+         Tidegate reads no Secrets, ServiceAccounts, CertificateSigningRequests and RBAC objects as configurations, because \
+         they contain credentials or grant permissions, and no types that change continuously, such as Events, Leases and \
+         Pods. Put the data that the agent needs into an object of another type. Refused. A reference that is already \
+         stored is ignored, and the condition `Configured` reports it.";
     refuses TOO_MANY, CreateAndUpdate, addon_too_many =>
-        "One object refers to at most 64 types of configurations.\n\n\
+        "An object refers to at most 64 types of configurations.\n\n\
          Tidegate keeps a watch on the hub for each type that an object refers to. Refused. If a stored object has more \
          types, those after the first 64 are ignored.";
 } }
@@ -62,11 +62,11 @@ fn addon_off_limits(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 fn deny_off_limits(all: Vec<At>, findings: &mut Findings) {
     for (path, of) in all {
         if let Some(why) = off_limits(of.group(), of.resource()) {
-            let detail = format!("is never a configuration: {why}");
+            let detail = format!("cannot be a configuration type: {why}");
             let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
             findings.deny(
                 fault
-                    .hint("keep what the agent needs in an object of another type")
+                    .hint("put the data that the agent needs into an object of another type")
                     .at(path, OFF_LIMITS),
             );
         }
@@ -94,7 +94,7 @@ fn judge_count(all: Vec<At>, old: Option<Vec<At>>, findings: &mut Findings) {
     }
     if let Some(path) = path {
         let detail = format!(
-            "refers to {} types of configurations, must be at most {MOST_CONFIG_TYPES}",
+            "the object refers to {} types of configurations; it must refer to at most {MOST_CONFIG_TYPES}",
             types.len()
         );
         let fault = Fault::bare(Class::TooMany, detail).at(path, TOO_MANY);

@@ -16,14 +16,14 @@ const CONFIG_IN_USE: &str = "deletion/config-in-use";
 
 rules! { pub(crate) ON_ADDONS of Addon {
     warns ADDON_IN_USE, Delete, addon_in_use =>
-        "A ClusterManagementAddOn is deleted when no cluster has the add-on.\n\n\
+        "A ClusterManagementAddOn is deleted only when no cluster has the add-on.\n\n\
          The ManagedClusterAddOns are owned by their ClusterManagementAddOn, so deleting it uninstalls the add-on from all \
          clusters. Warns with the number of clusters. Uninstall the add-on from the clusters first. To enforce this, set the \
          rule to Deny, or protect a single add-on with the annotation `tidegate.io/deletion-guard` (`deletion/guarded`).";
     refuses GUARDED, Delete, guarded =>
-        "A ClusterManagementAddOn with a deletion guard is deleted when no cluster has the add-on.\n\n\
+        "A ClusterManagementAddOn with a deletion guard is deleted only when no cluster has the add-on.\n\n\
          The annotation `tidegate.io/deletion-guard: \"true\"` on a ClusterManagementAddOn protects it from an accidental \
-         `kubectl delete`, from the pruning of a GitOps tool, and from a client that deletes and recreates objects that it \
+         `kubectl delete`, from pruning by a GitOps tool, and from a client that deletes and recreates objects that it \
          cannot update. Each of these would uninstall the add-on from all clusters. Refused while clusters have the add-on. \
          Uninstall the add-on from the clusters first, or remove the annotation in a separate request.";
 } }
@@ -40,11 +40,10 @@ rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
 
 rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
     warns CONFIG_IN_USE, Delete, deployment_config_in_use =>
-        "A configuration is deleted when no cluster uses it.\n\n\
+        "A configuration is deleted only when no cluster uses it.\n\n\
          Clusters keep their current ManifestWorks, but receive no further changes (`ConfigurationNotFound`) until the \
          configuration exists again or the reference names another object. Warns once for each add-on, with the number of its \
-         clusters that use the object or would be updated to it. For an AddOnTemplate of a version, the clusters with this \
-         version count. Change the reference of the add-on to another object first.";
+         clusters that use the object or would be updated to it. If the AddOnTemplate belongs to a version, the clusters with this version count. Change the reference of the add-on to another object first.";
 } }
 
 rules! { pub(crate) ON_HUB_CONFIGS of HubConfig {
@@ -82,7 +81,7 @@ fn config_in_use<K: subject::Kind>(subject: &Subject<'_, K>, kind: Kind, finding
             continue;
         };
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-        let fault = fault.hint("change the reference of the add-on to another object first");
+        let fault = fault.hint("first make the add-on refer to another object");
         findings.warn(fault.at(name_path(), CONFIG_IN_USE));
     }
 }
@@ -97,10 +96,13 @@ pub(super) fn usage<K: subject::Kind>(
     let standing = Reach::of(subject.facts, addon, says, subject.effort);
     let users = standing.map_or(0, |standing| standing.users(config).len());
     match users {
-        0 if refers(says, config, subject) => Some(format!("add-on {} refers to it", quoted(addon))),
+        0 if refers(says, config, subject) => Some(format!("add-on {} refers to this object", quoted(addon))),
         0 => None,
-        1 => Some(format!("1 cluster uses it for add-on {}", quoted(addon))),
-        users => Some(format!("{users} clusters use it for add-on {}", quoted(addon))),
+        1 => Some(format!("1 cluster uses this object for add-on {}", quoted(addon))),
+        users => Some(format!(
+            "{users} clusters use this object for add-on {}",
+            quoted(addon)
+        )),
     }
 }
 
@@ -141,7 +143,7 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         placement.namespace, placement.name
     );
     let hint = format!(
-        "to uninstall it: kubectl annotate --field-manager=ops managedcluster {cluster} {}={}",
+        "to uninstall it, run: kubectl annotate --field-manager=ops managedcluster {cluster} {}={}",
         terms::OPT_OUT,
         subject.name
     );
@@ -151,7 +153,7 @@ fn comes_back(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
 
 fn addon_in_use(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     if let Some(whose) = users(subject).filter(|_| !is_guarded(subject)) {
-        let detail = format!("{whose} this add-on: this deletion uninstalls it there");
+        let detail = format!("{whose} this add-on, and the deletion uninstalls it there");
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
         findings.warn(fault.at(name_path(), ADDON_IN_USE));
     }

@@ -17,7 +17,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses CYCLE, CreateAndUpdate, cycle =>
         "Dependencies between add-ons do not form a cycle.\n\n\
          With `tidegate.io/depends-on`, an add-on is installed on a cluster when the listed add-ons are ready there. In a \
-         cycle, or if an add-on depends on itself, none of the add-ons could be installed first. Refused, with the cycle. \
+         cycle, or if an add-on depends on itself, none of the add-ons could be installed first. Refused; the message lists the add-ons in the cycle. \
          Remove one of its add-ons from the annotation. Two concurrent requests can still create a cycle; the waiting \
          ManagedClusterAddOns then have the reason `DependencyCycle`.";
     refuses NAME, CreateAndUpdate, name =>

@@ -90,9 +90,9 @@ fn removed(
         if owners.peek().is_some() && owners.all(|owner| owner.starts_with(REMOVED_MANAGERS)) {
             let fault = Fault::bare(
                 Class::Forbidden,
-                "set by kubectl: Flux removes it at the next reconcile",
+                "was set with kubectl, so Flux removes it at the next reconcile",
             )
-            .hint("add it to Git, use tidegate rollout, or kubectl annotate --field-manager=NAME");
+            .hint("add it to Git, or set it with tidegate rollout or kubectl annotate --field-manager=NAME");
             findings.warn(fault.at(annotations.path.entry(*key), REMOVED));
         }
     }

@@ -31,7 +31,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses PLACEMENT_SPACE, CreateAndUpdate, placement_space =>
         "The namespace of a placement is in the field `namespace`.\n\n\
          An early draft of the API named this field `space`. Without `namespace` the entry does not name a placement, so the \
-         add-on would not be installed on its clusters. Refused at the missing field; rename `space` to `namespace`. An API \
+         add-on would not be installed on its clusters. Refused; the error is reported at the missing field; rename `space` to `namespace`. An API \
          server that removes unknown fields does so before it calls the webhook, so the rule mostly applies to files in \
          `tidegate check`.";
     refuses rule::LABEL_SELECTOR, CreateAndUpdate, label_selector =>
@@ -77,7 +77,7 @@ fn template_conflict(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         }
         let fault = Fault::bare(
             Class::Forbidden,
-            "differs from addonSpec, which is another name of the same field",
+            "differs from addonSpec, which is another name for the same field",
         )
         .hint("remove addonTemplate or addonSpec");
         findings.deny(fault.at(template.path.clone(), TEMPLATE_CONFLICT));
@@ -89,8 +89,11 @@ fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         if placement.space.is_none() || placement.namespace.is_some() {
             continue;
         }
-        let fault = Fault::bare(Class::Required, "must have the value of the field space")
-            .hint("rename space to namespace");
+        let fault = Fault::bare(
+            Class::Required,
+            "must be set: space was its name in an early draft of the API",
+        )
+        .hint("rename space to namespace");
         findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));
     }
 }

@@ -23,20 +23,22 @@ rules! { pub(crate) ON_TEMPLATES of Template {
     refuses FORM, CreateAndUpdate, form =>
         "A hub permission specifies a role and its namespace.\n\n\
          `CurrentCluster` names a ClusterRole in `currentCluster.clusterRoleName`; `SingleNamespace` names a namespace and, \
-         in `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. Any other value \
-         cannot be bound, and would block all permissions of the add-on on every cluster. Refused.";
+         in `singleNamespace.roleRef`, a ClusterRole or a Role of the group `rbac.authorization.k8s.io`. A permission \
+         with any other value cannot be bound, and would block all permissions of the add-on on every cluster. Refused.";
     refuses ROLE, CreateAndUpdate, role =>
-        "Agents get only roles that are made for them.\n\n\
-         A role is one for agents if it has the label `tidegate.io/hub-permissions: allowed`. Without the label the \
-         permission is held, and this warns: the role may come with the same apply. Refused are roles of the hub itself \
-         (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`), and labelled ones that allow a star, `escalate`, \
-         `bind` or `impersonate`, tokens of service accounts, secrets without a name, writing of roles and role \
-         bindings, or running programs.";
+        "Agents get only roles that are intended for agents.\n\n\
+         A role is intended for agents if it has the label `tidegate.io/hub-permissions: allowed`. The controllers do not \
+         bind a role without the label; this warns, because the same `kubectl apply` may create the role. The roles of \
+         the hub (`system:*`, `cluster-admin`, `admin`, `edit`, `tidegate-*`) are refused. A labelled role is refused if \
+         it allows `*`, `escalate`, `bind` or `impersonate`, or if it allows to create tokens of service accounts, to \
+         write secrets or read secrets that it does not name, to write roles or role bindings, or to run programs on \
+         the hub.";
     refuses NAMESPACE, CreateAndUpdate, namespace =>
-        "Agents have roles only where they belong.\n\n\
-         That is the namespace of their cluster, the one that is called like the add-on (unless a cluster or the hub \
-         itself lives there), and those of `--hub-permission-namespaces`. Elsewhere refused. A cluster's namespace warns: \
-         only the agent of that cluster gets the role.";
+        "Agents get roles only in permitted namespaces.\n\n\
+         An agent can have roles in the namespace of its cluster, in the namespace with the name of the add-on (unless \
+         that namespace belongs to a cluster or to the hub), and in the namespaces of `--hub-permission-namespaces`. \
+         A role in any other namespace is refused. For the namespace of a cluster, the rule only warns, because only the agent of that \
+         cluster gets the role.";
     refuses AUTHOR, CreateAndUpdate, author =>
         "A template grants only permissions that its author may grant.\n\n\
          The user who adds a permission needs the verb `bind` on its role, in the namespace of the permission or, for \
@@ -68,7 +70,7 @@ fn current_cluster(permission: &Node<'_>, findings: &mut Findings) {
         None => {
             let fault = Fault::bare(
                 Class::Required,
-                "a permission of the type CurrentCluster names a ClusterRole here",
+                "must be set for a permission of type CurrentCluster",
             );
             findings.deny(fault.at(permission.path.key("currentCluster"), FORM));
         }
@@ -80,7 +82,7 @@ fn single_namespace(permission: &Node<'_>, findings: &mut Findings) {
     let Some(single) = permission.key("singleNamespace") else {
         let fault = Fault::bare(
             Class::Required,
-            "a permission of the type SingleNamespace names a namespace and a role here",
+            "must be set for a permission of type SingleNamespace",
         );
         findings.deny(fault.at(permission.path.key("singleNamespace"), FORM));
         return;
@@ -97,7 +99,7 @@ fn single_namespace(permission: &Node<'_>, findings: &mut Findings) {
             kind,
             "supported values: \"ClusterRole\", \"Role\"",
         );
-        let near = nearest(kind, kinds).map(|near| format!("write {near:?}"));
+        let near = nearest(kind, kinds).map(|near| format!("did you mean {near:?}?"));
         findings.deny(fault.hint_if(near).at(role.path.key("kind"), FORM));
     }
     // Kubernetes reads an empty group as this one.
@@ -111,7 +113,7 @@ fn single_namespace(permission: &Node<'_>, findings: &mut Findings) {
 /// A name must not be empty.
 fn stated(block: &Node<'_>, name: &'static str, findings: &mut Findings) {
     if block.text(name) == Some("") {
-        let fault = Fault::bare(Class::Required, "a permission names its role and its namespace");
+        let fault = Fault::bare(Class::Required, "must not be empty");
         findings.deny(fault.at(block.path.key(name), FORM));
     }
 }
@@ -134,9 +136,9 @@ fn role(subject: &Subject<'_, Template>, findings: &mut Findings) {
             let fault = Fault::of_text(
                 Class::Invalid,
                 permission.role,
-                "is a role of the hub itself, which no agent gets",
+                "is a role of the hub, which agents must not have",
             );
-            findings.deny(fault.hint("make a role of its own for the add-on").at(path, ROLE));
+            findings.deny(fault.hint("create a separate role for the add-on").at(path, ROLE));
             continue;
         }
         let Some(key) = key(permission) else {
@@ -146,7 +148,7 @@ fn role(subject: &Subject<'_, Template>, findings: &mut Findings) {
             Some(says) if says.allowed => {
                 let Some(danger) = says.danger else { continue };
                 let fault = Fault::of_text(Class::Invalid, permission.role, danger.words());
-                findings.deny(fault.hint("take that out of the role").at(path, ROLE));
+                findings.deny(fault.hint("remove this permission from the role").at(path, ROLE));
             }
             Some(_) => findings.warn(unlabelled(permission).at(path, ROLE)),
             None if !subject.facts.knows(key.kind) => {}
@@ -163,9 +165,13 @@ fn unlabelled(permission: &PermissionAt<'_>) -> Fault {
     let fault = Fault::of_text(
         Class::NotFound,
         permission.role,
-        "no such role is labelled for agents",
+        "no role of this name is labelled for agents",
     );
-    fault.hint(format!("label it {}={}", terms::HUB_PERMISSIONS, terms::ALLOWED))
+    fault.hint(format!(
+        "add the label {}={} to the role",
+        terms::HUB_PERMISSIONS,
+        terms::ALLOWED
+    ))
 }
 
 fn namespace(subject: &Subject<'_, Template>, findings: &mut Findings) {
@@ -184,15 +190,15 @@ fn namespace(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let reserved = is_reserved(namespace);
         let cluster = ObjectKey::new(Kind::Cluster, "", namespace);
         if !reserved && (is_cluster || !subject.lacks(cluster, NAMESPACE, &path)) {
-            let detail = "is a cluster's: only the agent of that cluster gets the role";
+            let detail = "is the namespace of a cluster: only the agent of that cluster gets the role";
             findings.warn(Fault::of_text(Class::Invalid, namespace, detail).at(path, NAMESPACE));
             continue;
         }
-        let detail = "agents have roles in the namespace of their cluster and in that of their add-on";
+        let detail = "agents get roles only in the namespace of their cluster and in the namespace named after their add-on";
         let fault = Fault::of_text(Class::Invalid, namespace, detail);
         findings.deny(
             fault
-                .hint("list it in --hub-permission-namespaces")
+                .hint("use one of these namespaces, or add this one to --hub-permission-namespaces")
                 .at(path, NAMESPACE),
         );
     }
@@ -214,16 +220,16 @@ fn author(subject: &Subject<'_, Template>, findings: &mut Findings) {
         let path = permission.role_path.clone();
         let place = match permission.namespace {
             Some(namespace) => format!("in namespace {}", quoted(namespace)),
-            None => "in every namespace".to_owned(),
+            None => "in all namespaces".to_owned(),
         };
         let (detail, hint) = match subject.facts.rights.word_about(&question) {
             Some(true) => continue,
             Some(false) => (
-                format!("you may not give this role away {place}"),
-                "ask for the verb \"bind\" on it",
+                format!("you are not allowed to grant this role {place}"),
+                "request the verb \"bind\" on the role",
             ),
             None => (
-                format!("the hub has not said whether you may give this role away {place}"),
+                format!("the hub did not report in time whether you are allowed to grant this role {place}"),
                 "try again",
             ),
         };

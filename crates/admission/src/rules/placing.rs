@@ -51,7 +51,7 @@ fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
             )
         } else if rolls(says, place) {
             format!(
-                "add-on {} rolls out changes of spec.configuration to {clusters} with this placement",
+                "add-on {} rolls out changes to spec.configuration to {clusters} with this placement",
                 quoted(addon)
             )
         } else {
@@ -100,12 +100,12 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
             continue;
         }
         let used_by = match addons.len().saturating_sub(1) {
-            0 => format!("add-on {first} uses it"),
-            more => format!("add-on {first} and {more} more use it"),
+            0 => format!("add-on {first} uses"),
+            more => format!("add-on {first} and {more} more use"),
         };
         let all = found.clusters.len();
         let detail =
-            format!("placement {name} has {lost} of its {all} clusters from this set, and {used_by}");
+            format!("placement {name}, which {used_by}, has {lost} of its {all} clusters from this set");
         let fault = Fault::of_text(Class::Forbidden, subject.body.set, detail);
         findings.warn(fault.at(Path::root().key("spec").key("clusterSet"), BINDING_IN_USE));
     }

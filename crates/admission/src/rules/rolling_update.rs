@@ -13,8 +13,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::ROLLING_UPDATE, CreateAndUpdate, rolling_update =>
         "`rollingUpdateWithPlacement` names a placement and updates at least one cluster at a time.\n\n\
          `spec.configuration.rolloutStrategy` of type `RollingUpdateWithPlacement` needs `rollingUpdateWithPlacement` \
-         with the `name` and `namespace` of the placement. `maxConcurrentlyUpdating` is a whole number of 1 or more, or a \
-         text from \"1%\" to \"100%\"; the default is 25%. With zero, no cluster would ever be updated. Other values \
+         with the `name` and `namespace` of the placement. `maxConcurrentlyUpdating` is a whole number of 1 or more, or a percentage from \"1%\" to \"100%\"; the default is 25%. With zero, no cluster would ever be updated. Other values \
          are refused.";
 } }
 

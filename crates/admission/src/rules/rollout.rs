@@ -14,7 +14,7 @@ const STEPS_OF_A_WINDOW: usize = 100;
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type =>
         "The `type` of a rollout strategy is supported.\n\n\
-         The `rolloutStrategy` of a placement has the type `All`, `Progressive` or `ProgressivePerGroup`; the one of \
+         The `rolloutStrategy` of a placement has the type `All`, `Progressive` or `ProgressivePerGroup`; the strategy of \
          `spec.configuration` has the type `UpdateAll` or `RollingUpdateWithPlacement`. The names are case-sensitive. \
          The controllers cannot roll out a change with any other type. Refused, and the message suggests the closest \
          name.";
@@ -34,15 +34,14 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::MAX_CONCURRENCY, CreateAndUpdate, max_concurrency =>
         "`maxConcurrency` is a number of clusters or a percentage.\n\n\
          `maxConcurrency` is a whole number of 1 or more, or a string from \"1%\" to \"100%\". Negative numbers, more than \
-         100%, and a text without % are refused. Zero warns, because it means that all clusters are updated at once.";
+         100%, and a string without % are refused. Zero warns, because it means that all clusters are updated at once.";
     refuses rule::MAX_FAILURES, CreateAndUpdate, max_failures =>
         "`maxFailures` is a number of clusters or a percentage.\n\n\
          `maxFailures` is a whole number of 0 or more, or a string from \"0%\" to \"100%\". With zero, the rollout stops at the \
          first failure. Any other value is refused.";
     refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups =>
-        "Each entry of `mandatoryDecisionGroups` names one decision group, by `groupName` or by `groupIndex`.\n\n\
-         A negative `groupIndex` and a group that is listed twice are refused. An entry without both means the group \
-         with index 0, and in an entry with both, `groupIndex` is ignored: these warn. Set one of the two fields.";
+        "Each entry of `mandatoryDecisionGroups` refers to one decision group, by `groupName` or by `groupIndex`.\n\n\
+         A negative `groupIndex` and a group that is listed twice are refused. An entry with neither means the group with index 0, and in an entry with both, `groupIndex` is ignored: both cases warn. Set one of the two fields.";
     refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, window =>
         "`tidegate.io/rollout-window` is a valid time window.\n\n\
          A window is a cron schedule with five fields, `for` and a duration, and optionally `in` and a name of the time \

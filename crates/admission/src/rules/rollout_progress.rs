@@ -120,7 +120,10 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
                     let detail = if count == 0 {
                         "the decision groups of the placement have no names".to_owned()
                     } else {
-                        format!("the placement has: {}", listed_of(named(), count))
+                        format!(
+                            "the decision groups of the placement are {}",
+                            listed_of(named(), count)
+                        )
                     };
                     let near = effort.hint(|| nearest(name, named()));
                     let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
@@ -257,7 +260,7 @@ fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             continue;
         }
         let why = if is_rolling {
-            let why = "spec.configuration.rolloutStrategy controls changes of spec.configuration and counts no failures";
+            let why = "spec.configuration.rolloutStrategy controls changes to spec.configuration and counts no failures";
             Some(why.to_owned())
         } else {
             unstoppable(placement)

@@ -76,7 +76,7 @@ impl Reach<'_> {
 
     fn is_of_another(&self, reference: &ConfigReference) -> bool {
         match self.facts.config_content(reference) {
-            Some(Content::Template(template)) => *template.addon != *self.name,
+            Some(Content::Template(template)) => *template.addon != *self.name && template.requests_access(),
             Some(_) | None => false,
         }
     }

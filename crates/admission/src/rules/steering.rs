@@ -21,7 +21,7 @@ const UNKNOWN: &str = "annotation/unknown";
 const VALUE: &str = "annotation/value";
 pub(super) const OWN: &str = "tidegate.io/";
 const MERGES_NOTHING: &str =
-    "merges nothing: only \"addondeploymentconfigs.addon.open-cluster-management.io\" can be merged";
+    "has no effect: only \"addondeploymentconfigs.addon.open-cluster-management.io\" can be merged";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 pub(super) const OF_ADDONS: &[&str] = &[
@@ -61,8 +61,8 @@ rules! { pub(crate) ON_ADDONS of Addon {
          `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
          `tidegate.io/on-failure` names placements of this add-on; \
          `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
-         `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, where \
-         `addondeploymentconfigs.addon.open-cluster-management.io` is the only one that can be merged; \
+         `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, in \
+         which only `addondeploymentconfigs.addon.open-cluster-management.io` is supported; \
          `addon.open-cluster-management.io/lifecycle` is `addon-manager`, `tidegate` or `self`, and with any other value no controller manages the \
          add-on. On a ManagedClusterAddOn, `tidegate.io/hook-timeout` is a duration such as `10m`, \
          `tidegate.io/hook-timeout-policy` is `release` or `block`, and `tidegate.io/skip-hooks` is `true` or `false`. Warns.";
@@ -125,19 +125,19 @@ fn protected(subject: &Subject<'_, Addon>, text: &str) -> Vec<Fault> {
         .take_while(|_| effort.spend(1))
         .collect();
     if entries.is_empty() {
-        let right = "protects nothing: must list types as <resource>.<group>";
+        let right = "has no effect: must list types as <resource>.<group>";
         return vec![Fault::of_text(Class::Invalid, text, right)];
     }
     let judged = entries.into_iter().filter_map(|(entry, of)| match of {
         Err(fault) => {
-            let right = format!("protects nothing: {}", fault.detail());
+            let right = format!("has no effect: {}", fault.detail());
             Some(Fault::of_text(Class::Invalid, entry, right))
         }
         Ok(of) if types.contains(&of.to_string()) => None,
         Ok(_) => {
             let near = effort.hint(|| nearest(entry, types.iter().map(String::as_str)));
             let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-            let right = "protects nothing: must be a type that this add-on lists, as <resource>.<group>";
+            let right = "has no effect: must be a type that this add-on lists, as <resource>.<group>";
             Some(Fault::of_text(Class::NotFound, entry, right).hint_if(hint))
         }
     });
@@ -198,8 +198,8 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         }
     }
     for (key, does) in [
-        (terms::PROMOTED, "ends no soak"),
-        (terms::RETRIED, "tries nothing again"),
+        (terms::PROMOTED, "has no effect"),
+        (terms::RETRIED, "has no effect"),
     ] {
         let text = annotations.text(key);
         for fault in text.map(|text| dated(subject, text, does)).into_iter().flatten() {
@@ -215,7 +215,7 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let places = places(subject);
     let listed = paused.split(',').map(str::trim);
     for place in listed.take_while(|_| subject.effort.spend(1)) {
-        let right = "pauses nothing: must be \"*\" or <namespace>/<name> of a placement of this add-on";
+        let right = "has no effect: must be \"*\" or <namespace>/<name> of a placement of this add-on";
         if !place.is_empty()
             && let Some(fault) = unplaced(subject, &places, place, right)
         {
@@ -253,7 +253,7 @@ fn undone_places(subject: &Subject<'_, Addon>) -> Vec<Fault> {
     };
     // Words without a meaning are refused elsewhere.
     let modes = FailureModes::parse(text).unwrap_or_default();
-    let right = "undoes nothing: must be <namespace>/<name> of a placement of this add-on";
+    let right = "has no effect: must be <namespace>/<name> of a placement of this add-on";
     let known = places(subject);
     let listed = modes.places().take_while(|_| subject.effort.spend(1));
     listed

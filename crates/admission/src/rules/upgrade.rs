@@ -32,17 +32,17 @@ value_rules! {
          It is optional if `spec.clusterVersion.image` is set. The ClusterVersion on a cluster accepts any text, and \
          the cluster would then never be upgraded. Refused.";
     rule::UPGRADE_CHANNEL: "`clusterVersion.channel` is a channel that can contain the version.\n\n\
-         A channel is lower case letters, digits and `-`, then a minor version, such as `stable-4.12`. A channel of a \
+         A channel consists of lower case letters, digits and `-`, then a minor version, such as `stable-4.12`. A channel of a \
          lower minor version than `spec.clusterVersion.version` does not contain that release, and the cluster would \
          report it only after the upgrade has started. Refused.";
     rule::UPGRADE_UPSTREAM: "`clusterVersion.upstream` is an http or https URL.\n\n\
          `spec.clusterVersion.upstream` is the absolute URL of the update service, such as \
          `https://updates.example.com/graph`. If it is empty, each cluster keeps its own. A cluster cannot find any \
          release at another value. Refused.";
-    rule::UPGRADE_IMAGE: "`clusterVersion.image` names a release by its digest.\n\n\
+    rule::UPGRADE_IMAGE: "`clusterVersion.image` refers to a release by its digest.\n\n\
          A tag may refer to another release later, and clusters verify only the signatures of digests. \
-         `spec.clusterVersion.image` ends in `@sha256:` and 64 hexadecimal digits. The image of `spec.ocpOperators` \
-         that approves the operators may have a tag. Refused.";
+         `spec.clusterVersion.image` must end in `@sha256:` and 64 hexadecimal digits. The `approverImage` of \
+         `spec.ocpOperators` may have a tag. Refused.";
     rule::UPGRADE_SELECTOR: "The label selectors of an upgrade are valid.\n\n\
          `In` and `NotIn` have `values`; `Exists` and `DoesNotExist` have none. Keys and values are valid label keys \
          and values. The key `name` matches the name of a cluster that has no label `name`. The controllers cannot \
@@ -80,13 +80,12 @@ const ACCESS: &str = "upgrade/placement-access";
 
 rules! { pub(crate) ON_PLACEMENT_ACCESS of Upgrade {
     refuses ACCESS, CreateAndUpdate, access, reading &[("annotations", PLACEMENT_ACCESS)] =>
-        "The author of an upgrade can read the placements of other namespaces that it names.\n\n\
-         An upgrade runs the author's manifests on every cluster that its placements select. The user who names a \
-         placement of another namespace therefore needs the verb `get` on it. The webhook checks this with a \
-         SubjectAccessReview, also in an update that changes the spec or the annotation `tidegate.io/placement-access`, \
-         in which it records the result; no cluster starts without a valid record. Refused without the permission, \
-         without an answer in time, and with more than ten such placements. In files and in the audit there is no user \
-         to check, so the result is unknown.";
+        "The author of an upgrade can read its placements in other namespaces.\n\n\
+         An upgrade runs the author's manifests on every cluster that its placements select. The user who refers to a \
+         placement in another namespace therefore needs the verb `get` on it. The webhook checks this with a \
+         SubjectAccessReview, also in an update that changes the spec or the annotation `tidegate.io/placement-access`. \
+         It records the result in this annotation, and no cluster starts without a valid record. Refused if the user lacks the permission, if the API server does not respond in time, or if there are more than ten such placements. In files and in \
+         the audit there is no user to check, so the result is unknown.";
 } }
 
 fn access(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {

@@ -28,38 +28,39 @@ const MOST_NAMED: usize = 5;
 rules! { pub(crate) ON_UPGRADES of Upgrade {
     warns ANOTHER_RUN, Update, another_run =>
         "The desired state of an upgrade does not change while clusters are being upgraded.\n\n\
-         Another version, other operators or another action start a new run of the upgrade, in which every cluster is \
-         evaluated again. It starts when the upgrades in progress have ended; until then no further cluster starts. Warns \
+         A change of the version, the operators or an action starts a new run of the upgrade, in which every cluster is \
+         evaluated again. The run starts when the upgrades in progress have ended. Until then no further cluster starts. Warns \
          with the number of clusters that are being upgraded.";
     warns CHANNEL_AHEAD, CreateAndUpdate, channel_ahead =>
-        "The channel matches the version.\n\n\
-         A channel also contains the releases of the minor version before it, so a newer channel works. The clusters keep it \
-         after the upgrade, and are then offered the next minor version. Warns.";
+        "`clusterVersion.channel` is for the same minor version as `clusterVersion.version`.\n\n\
+         A channel also contains the releases of the minor version before it, so a newer channel works. But the clusters \
+         keep the channel after the upgrade, and are then offered the next minor version. Warns.";
     warns CLAIMED, CreateAndUpdate, claimed =>
         "A cluster is upgraded by one upgrade at a time.\n\n\
          If another upgrade has its ManifestWork on a selected cluster, the cluster waits (`Conflict`) until that upgrade has \
-         ended there. It may then have another version. A cluster that took too long belongs to its upgrade until that is \
-         deleted or tries again. Warns with the clusters, and with the upgrade that has each.";
+         ended there. The cluster may then have another version. A cluster whose upgrade timed out is managed by that \
+         upgrade until the upgrade is deleted or retried. Warns with the clusters, and with the upgrade of each.";
     warns NO_CANARIES, CreateAndUpdate, no_canaries =>
         "`canaryClusters` matches at least one of the selected clusters.\n\n\
          If it matches none, the upgrade does not start, because the first failure would affect all clusters. Warns if every \
          placement of the upgrade has a complete decision.";
     warns AT_ODDS, CreateAndUpdate, at_odds =>
-        "Operators are included or excluded, not both.\n\n\
-         What is in `include` and in `exclude` is excluded. Where `approveAllUpgrades` is true `include` has no effect. Warns.";
+        "An operator is either included or excluded, not both.\n\n\
+         An operator that is in both lists is excluded. If `approveAllUpgrades` is true, `include` has no \
+         effect. Warns.";
     warns UNDER_WAY, Delete, under_way =>
         "An upgrade is deleted only when none of its clusters is being upgraded.\n\n\
-         Its ManifestWorks are deleted with it, and its clusters are no longer monitored. An upgrade that a cluster has \
-         started continues, because OpenShift cannot go back. Warns with the number of clusters. To start no further \
-         clusters, set `spec.suspend`.";
+         The ManifestWorks of the upgrade are deleted with it, and its clusters are no longer monitored. A cluster that is \
+         being upgraded continues, because OpenShift cannot return to the earlier version. Warns with the number of \
+         clusters. To start no further clusters, set `spec.suspend`.";
     warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
         "The placements of an upgrade exist.\n\n\
-         A placement that does not exist selects no cluster. Its clusters are upgraded when it is created. Warns.";
+         A placement that does not exist selects no cluster. If it is created later, its clusters are upgraded. Warns.";
     warns UNREACHABLE, CreateAndUpdate, unreachable =>
         "Selected clusters can be upgraded to the version.\n\n\
          OpenShift does not downgrade and does not skip a minor version. A cluster with a higher version, or with a version \
-         that is more than one minor version lower, is held and never starts. The version of a cluster is its label \
-         `openshiftVersion`, or else its claim `version.openshift.io`. Warns with the clusters.";
+         that is more than one minor version lower, never starts. The version of a cluster is its label \
+         `openshiftVersion`, or else its claim `version.openshift.io`. Warns, and lists the clusters.";
 } }
 
 fn spec() -> Path {
@@ -74,8 +75,13 @@ fn another_run(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         return;
     }
     let count = usize::try_from(old.underway).unwrap_or_default();
+    let end = if count == 1 {
+        "its upgrade has"
+    } else {
+        "their upgrades have"
+    };
     let detail = format!(
-        "{} on the way to what was asked before: another run begins when they have ended",
+        "{} still being upgraded to the previous target; the new run starts when {end} ended",
         are(count)
     );
     findings.warn(Fault::bare(Class::Invalid, detail).at(spec(), ANOTHER_RUN));
@@ -95,7 +101,7 @@ fn channel_ahead(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         return;
     }
     let detail = format!(
-        "leads beyond {version}: clusters are offered the next minor version as soon as they have this one"
+        "is for a later minor version than {version}: clusters are offered that minor version as soon as they have {version}"
     );
     let fault = Fault::of_text(Class::Invalid, channel.as_str(), detail);
     findings.warn(fault.at(spec().key("clusterVersion").key("channel"), CHANNEL_AHEAD));
@@ -111,9 +117,9 @@ fn at_odds(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         .collect();
     for (at, one) in body.include.each(effort).enumerate() {
         let detail = if body.approves_all {
-            "has no effect: approveAllUpgrades approves all that is not excluded"
+            "has no effect: approveAllUpgrades approves all operators that are not excluded"
         } else if excluded.contains(&(one.namespace.as_str(), one.name.as_str())) {
-            "is in exclude as well, and is excluded"
+            "is also in exclude, which takes precedence"
         } else {
             continue;
         };
@@ -127,9 +133,14 @@ fn under_way(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     if count == 0 {
         return;
     }
-    let detail = format!("{} on the way, goes on, and is looked at no more", are(count));
+    let rest = if count == 1 {
+        "its upgrade continues, but is"
+    } else {
+        "their upgrades continue, but are"
+    };
+    let detail = format!("{} being upgraded; {rest} no longer monitored", are(count));
     let fault = Fault::of_text(Class::Forbidden, subject.name, detail);
-    let fault = fault.hint("spec.suspend lets nothing new start");
+    let fault = fault.hint("to keep further clusters from starting, set spec.suspend instead");
     findings.warn(fault.at(Path::root().key("metadata").key("name"), UNDER_WAY));
 }
 
@@ -151,7 +162,7 @@ fn unknown_placement(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         let fault = Fault::of_text(
             Class::NotFound,
             &place,
-            "this Placement does not exist: it selects no cluster",
+            "this Placement does not exist, so it selects no cluster",
         );
         findings.warn(fault.at(path, UNKNOWN_PLACEMENT));
     }
@@ -208,7 +219,7 @@ fn no_canaries(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         return;
     }
     let detail = format!(
-        "selects none of the {} that the upgrade selects: no cluster would start",
+        "matches none of the {} that the upgrade selects, so no cluster would start",
         counted(all.len(), "cluster")
     );
     let path = spec()
@@ -238,11 +249,11 @@ fn claimed(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     if claimed.is_empty() {
         return;
     }
-    let is = if claimed.len() == 1 { "is" } else { "are" };
+    let waits = if claimed.len() == 1 { "is" } else { "are" };
     let detail = format!(
-        "{} {is} with another upgrade, and {} until that has ended there",
-        named(&claimed),
-        if claimed.len() == 1 { "waits" } else { "wait" }
+        "{} {waits} waiting for another upgrade to finish: {}",
+        counted(claimed.len(), "cluster"),
+        named(&claimed)
     );
     findings.warn(Fault::bare(Class::Invalid, detail).at(spec(), CLAIMED));
 }
@@ -272,17 +283,31 @@ fn unreachable(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         }
     }
     let path = spec().key("clusterVersion").key("version");
-    for (clusters, why) in [
-        (above, "have a higher version, and there is no way back"),
+    for (clusters, [one, many], why) in [
+        (
+            above,
+            ["has", "have"],
+            "a higher version, and OpenShift cannot be downgraded",
+        ),
         (
             far,
-            "are more than one minor version below, and none can be left out",
+            ["is", "are"],
+            "more than one minor version below, and no minor version can be skipped",
         ),
     ] {
         if clusters.is_empty() {
             continue;
         }
-        let detail = format!("{} {why}: they are held", named(&clusters));
+        let (be, start) = if clusters.len() == 1 {
+            (one, "its upgrade does not start")
+        } else {
+            (many, "their upgrades do not start")
+        };
+        let detail = format!(
+            "{} {be} {why}; {start}: {}",
+            counted(clusters.len(), "cluster"),
+            named(&clusters)
+        );
         let fault = Fault::of_text(Class::Invalid, &wanted.to_string(), detail);
         findings.warn(fault.at(path.clone(), UNREACHABLE));
     }

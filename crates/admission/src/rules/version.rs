@@ -192,7 +192,7 @@ impl<'f> Versions<'f> {
         }
         let wrong = self.unsupported(Some(&reference.version))?;
         let hint = format!(
-            "name an AddOnHubConfig of a supported version, or create the AddOnTemplate of {} first",
+            "refer to an AddOnHubConfig with a supported version, or create the AddOnTemplate of version {} first",
             quoted(&reference.version)
         );
         Some(reference.fault(&wrong).hint(hint))
@@ -210,9 +210,13 @@ impl<'f> Versions<'f> {
         // Users mostly need the highest ones.
         let lower = known.len().saturating_sub(MOST_LISTED);
         let names = known.iter().skip(lower).map(|(_, text)| &***text);
-        let mut detail = format!("add-on {} supports: {}", quoted(self.addon), listed(names));
+        let mut detail = format!(
+            "is not a version of add-on {}; supported values: {}",
+            quoted(self.addon),
+            listed(names)
+        );
         if lower > 0 {
-            let _infallible = write!(detail, " and {lower} lower ones");
+            let _infallible = write!(detail, " and {lower} lower versions");
         }
         let fault = Fault::of_text(Class::NotSupported, text, detail);
         Some(fault.hint_if(near.map(|near| format!("did you mean {}?", quoted(near)))))

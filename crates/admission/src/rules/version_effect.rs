@@ -139,11 +139,17 @@ fn deployed(subject: &Subject<'_, ClusterAddon>) -> Option<Named> {
         own
     };
     let defaults = addon.defaults.iter().take_while(|_| effort.spend(1));
-    let default = Choice::of(facts, defaults.map(|one| (one, "the add-on itself".to_owned())));
+    let default = Choice::of(
+        facts,
+        defaults.map(|one| (one, "the ClusterManagementAddOn".to_owned())),
+    );
     let mut placements = addon.placements.iter().rev().take_while(|_| effort.spend(1));
     let home = placements.find(|at| facts.selects(&at.namespace, &at.name, subject.namespace));
     let placed = home.map_or(Choice::Inherited, |at| {
-        let place = format!("placement {}/{} of the add-on", at.namespace, at.name);
+        let place = format!(
+            "placement {}/{} of the ClusterManagementAddOn",
+            at.namespace, at.name
+        );
         let configs = at.configs.iter().take_while(|_| effort.spend(1));
         Choice::of(facts, configs.map(|one| (one, place.clone())))
     });

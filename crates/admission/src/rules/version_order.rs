@@ -19,9 +19,9 @@ const SKIP: &str = "version/skip";
 rules! { pub(crate) ON_ADDONS of Addon {
     warns DOWNGRADE, Update, downgrade_in_templates =>
         "An edit does not lower the version.\n\n\
-         An older agent may not be able to read the data that the newer one has written. Warns when `desiredVersion` \
+         An older agent may not be able to read the data that a newer agent has written. Warns when `desiredVersion` \
          becomes lower than the stored one (in a ManagedClusterAddOn, in the templates of placements, or in an \
-         AddOnHubConfig), and when a reference to an AddOnHubConfig or AddOnTemplate changes to one of a lower version. \
+         AddOnHubConfig), and when a reference to an AddOnHubConfig or AddOnTemplate changes to an object with a lower version. \
          Set the action of this rule to Deny if rollbacks need a review.";
     warns SKIP, Update, skip_in_templates =>
         "An upgrade does not skip a minor version.\n\n\

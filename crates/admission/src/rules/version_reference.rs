@@ -25,7 +25,11 @@ pub(super) struct VersionReference {
 impl VersionReference {
     /// Returns what is wrong with the reference, from what is wrong with its version.
     pub(super) fn fault(&self, wrong: &Fault) -> Fault {
-        let detail = format!("selects version {}: {}", quoted(&self.version), wrong.detail());
+        let detail = format!(
+            "selects version {}, which {}",
+            quoted(&self.version),
+            wrong.detail()
+        );
         Fault::of_text(wrong.class(), &self.name, detail)
     }
 

@@ -214,7 +214,13 @@ mod tests {
             ),
             (
                 Kind::Template,
-                json!({"metadata": {"name": "foreign"}, "spec": {"addonName": "x", "agentSpec": {"workload": {"manifests": []}}}}),
+                json!({"metadata": {"name": "foreign"}, "spec": {"addonName": "x", "agentSpec": {"workload": {"manifests": []}},
+                    "registration": [{"type": "KubeClient", "kubeClient": {"hubPermissions": [
+                        {"type": "CurrentCluster", "currentCluster": {"clusterRoleName": "r"}}]}}]}}),
+            ),
+            (
+                Kind::Template,
+                json!({"metadata": {"name": "shared"}, "spec": {"addonName": "x", "agentSpec": {"workload": {"manifests": []}}}}),
             ),
         ];
         for name in ["a", "b"] {
@@ -469,9 +475,9 @@ mod tests {
     }
 
     #[test]
-    fn a_template_of_another_add_on_updates_no_cluster() {
+    fn a_template_of_another_add_on_updates_clusters_unless_it_requests_access() {
         let facts = hub(&Value::Null);
-        let [was, is] = ["t", "foreign"].map(|name| {
+        let [was, is, shared] = ["t", "foreign", "shared"].map(|name| {
             says(
                 json!({"configuration": {"configs": [config(("addontemplates", name))]}}),
                 None,
@@ -483,6 +489,7 @@ mod tests {
             10,
             "the edit that fixes it updates them"
         );
+        assert_eq!(moved(&facts, &was, &shared), 10, "it requests nothing on the hub");
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub const OLD_NAMES: [(&str, [&str; 2], &str); 3] = [
     (
         "clustermanagementaddons",
         ["spec", "supportedConfigs"],
-        "v1beta1 calls it defaultConfigs, with name and namespace beside group and resource",
+        "in v1beta1 the field is defaultConfigs, with name and namespace next to group and resource",
     ),
     (
         "clustermanagementaddons",
@@ -21,7 +21,7 @@ pub const OLD_NAMES: [(&str, [&str; 2], &str); 3] = [
     (
         "managedclusteraddons",
         ["spec", "installNamespace"],
-        "in v1beta1 the annotation addon.open-cluster-management.io/v1alpha1-install-namespace says it",
+        "in v1beta1, set the annotation addon.open-cluster-management.io/v1alpha1-install-namespace instead",
     ),
 ];
 

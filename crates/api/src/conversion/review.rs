@@ -31,7 +31,7 @@ const MOST_BYTES: usize = 3 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum ReviewError {
     /// The bytes are no `ConversionReview`.
-    #[error("the body is no ConversionReview")]
+    #[error("the body is not a ConversionReview")]
     Parse(#[source] serde_json::Error),
     /// It is another version or kind.
     #[error("the body is not a ConversionReview of {API_VERSION}")]
@@ -80,7 +80,7 @@ pub fn answer(bytes: &[u8], extensions: Extensions, keys: &Keys) -> Result<Vec<u
     );
     let Some(to) = Version::parse(&question.desired) else {
         let message = Value::from(format!(
-            "this program converts no objects to {}",
+            "this program does not convert objects to {}",
             question.desired
         ));
         out.extend_from_slice(

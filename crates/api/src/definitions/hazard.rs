@@ -154,7 +154,7 @@ impl Conversion {
             },
             Proof::Lossless(asked) | Proof::Loses(asked) => Self::Unproven {
                 why: format!(
-                    "{} converts, and only {} was asked",
+                    "{} converts, but only {} was tested",
                     address_of(&address),
                     address_of(asked)
                 ),
@@ -162,7 +162,7 @@ impl Conversion {
             },
             Proof::NotAsked => Self::Unproven {
                 others,
-                why: format!("{} was not asked", address_of(&address)),
+                why: format!("{} was not tested", address_of(&address)),
             },
             Proof::Unanswered(why) => Self::Unproven {
                 others,
@@ -244,7 +244,7 @@ impl Hazard {
         match self {
             Self::Unfit(_) => String::new(),
             Self::UnreadableRecord => {
-                "correct the annotation tidegate.io/added-fields, or remove it: the fields that it named are then not removed"
+                "correct the annotation tidegate.io/added-fields, or remove it: the fields that it lists are then not removed"
                     .to_owned()
             }
             Self::Overwritten { name, .. } => format!(
@@ -292,7 +292,7 @@ impl fmt::Display for Hazard {
                     None => write!(f, "spec.conversion: no webhook converts: every write through {others} erases the fields"),
                     Some(converter) => write!(
                         f,
-                        "spec.conversion: {} loses the fields that {others} does not have: every write through it erases them, also a \
+                        "spec.conversion: {} loses the fields that {others} does not have: every write through it erases them, including a \
                          write of a label or a status",
                         address_of(converter)
                     ),

@@ -67,7 +67,7 @@ impl fmt::Display for Unfit {
             Self::NoVersion => "spec.versions: no version is \"v1alpha1\", the version that has Tidegate's fields",
             Self::NotServed => "spec.versions[v1alpha1].served: is not true, so no client could use Tidegate's fields",
             Self::NoSchema => {
-                "spec.versions[v1alpha1].schema.openAPIV3Schema: is no object schema, so nothing can be added to it"
+                "spec.versions[v1alpha1].schema.openAPIV3Schema: is not the schema of an object, so nothing can be added to it"
             }
         })
     }

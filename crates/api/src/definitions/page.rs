@@ -39,7 +39,7 @@ pub fn plan_text(plan: &DefinitionPlan) -> String {
             &mut page,
             "has",
             &format!(
-                "{} of Tidegate's already",
+                "{} of Tidegate are already there",
                 amount(&plan.additions, Presence::Present)
             ),
         );
@@ -93,13 +93,13 @@ pub fn revert_text(reversal: &Reversal, done: &str) -> String {
     }
     if page.is_empty() && !reversal.patch.is_empty() {
         return format!(
-            "{}: {done} the record alone: nothing that it names is there any more\n",
+            "{}: {done} only the record: none of the fields in it exist any more\n",
             reversal.name
         );
     }
     if page.is_empty() {
         return format!(
-            "{}: nothing to do: no annotation tidegate.io/added-fields says that anything was added\n",
+            "{}: nothing to do: the annotation tidegate.io/added-fields does not list any added fields\n",
             reversal.name
         );
     }
@@ -214,7 +214,7 @@ fn difference_text(difference: &Difference) -> String {
         text.unwrap_or_else(|| "absent".to_owned())
     };
     format!(
-        "{}: {} is {}, Tidegate's is {}: left as it is",
+        "{}: {} is {}, but {} in Tidegate's definition; not changed",
         difference.path,
         difference.key,
         said(&difference.live),
@@ -228,12 +228,12 @@ fn operator_text(will: &OperatorWill) -> String {
             "none on this hub; applying OCM's definition again removes the additions".to_owned()
         }
         OperatorWill::LeaveAlone { marked, own } => format!(
-            "leaves the definition alone: it carries version {marked}, higher than the operator's {own}; you have to update the CA \
+            "leaves the definition alone: it has version {marked}, which is higher than the operator's {own}; you have to update the CA \
              bundle of its conversion webhook and new fields (docs/ocm/definitions.md)"
         ),
         OperatorWill::Overwrite { .. } => "overwrites the definition within three minutes".to_owned(),
         OperatorWill::Unknown { marked } => format!(
-            "unknown: the definition carries version {marked}, and the operator's own is not known; if that is not lower, it overwrites \
+            "unknown: the definition has version {marked}, and the operator's own is not known; if that is not lower, it overwrites \
              the definition within three minutes"
         ),
     }

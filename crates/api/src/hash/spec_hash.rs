@@ -21,7 +21,7 @@ pub struct SpecHash([u8; 32]);
 
 /// Text that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a hash: want 64 hexadecimal digits")]
+#[error("not a hash: must be 64 hexadecimal digits")]
 pub struct NotAHash;
 
 /// A configuration as the annotation of a `ManifestWork` names it.
@@ -47,7 +47,7 @@ pub enum AnnotationError {
     #[error("key {0:?} is not <resource>[.<group>]/<namespace>/<name>")]
     Key(String),
     /// Two keys that name one configuration and disagree.
-    #[error("configuration {0:?} stands twice, with different hashes")]
+    #[error("configuration {0:?} is listed twice, with different hashes")]
     Twice(String),
 }
 

@@ -18,7 +18,7 @@ use crate::lenient::{absent_is_default, null_is_default};
     plural = "addonhubconfigs",
     derive = "PartialEq",
     derive = "Default",
-    doc = "AddOnHubConfig names a version of an add-on, so that clusters can get it like any configuration.",
+    doc = "AddOnHubConfig selects a version of an add-on, and is assigned to clusters like any other configuration.",
     printcolumn(
         name = "Desired Version",
         type_ = "string",

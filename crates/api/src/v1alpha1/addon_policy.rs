@@ -60,7 +60,7 @@ pub struct AddOnPolicySpec {
     /// Kind of the objects that are read as params by a binding of Kubernetes.
     pub param_kind: Option<ParamKind>,
 
-    /// The params, when they are in no other object.
+    /// The params, if they are not in another object.
     #[schemars(schema_with = "schemas::any_object")]
     pub params: Option<Value>,
 
@@ -79,13 +79,13 @@ pub struct AddOnPolicySpec {
     /// Expressions that must be true.
     pub validations: Vec<Validation>,
 
-    /// Values that must be valid for a JSON schema, such as the variables of a configuration.
+    /// Values that must match a JSON schema, such as the variables of a configuration.
     pub schemas: Vec<SchemaCheck>,
 
     /// What is added to an object before it is checked.
     pub mutations: Vec<Mutation>,
 
-    /// What is recorded with a request.
+    /// Annotations that are added to the audit event of a request.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["key"]))]
     pub audit_annotations: Vec<AuditAnnotation>,
 
@@ -169,7 +169,7 @@ pub struct Validation {
     /// Message when the expression is false.
     pub message: String,
 
-    /// CEL expression of a message that replaces it.
+    /// CEL expression that evaluates to the message; it takes precedence over message.
     pub message_expression: String,
 
     /// Reason of the response; Invalid when absent.
@@ -279,10 +279,10 @@ pub struct AuditAnnotation {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["reason"]))]
 pub struct PolicyException {
-    /// Names of the objects; a star stands for any text. Every name when empty.
+    /// Names of the objects; a star matches any characters. Every name when empty.
     pub names: Vec<String>,
 
-    /// Namespaces of the objects; a star stands for any text. Every namespace when empty.
+    /// Namespaces of the objects; a star matches any characters. Every namespace when empty.
     pub namespaces: Vec<String>,
 
     /// The validations that are skipped, by id; all of them when empty.
@@ -291,7 +291,7 @@ pub struct PolicyException {
     /// The last day (2027-01-31) or the end (2027-01-31T12:00:00Z); no end when absent.
     pub until: String,
 
-    /// Why the exception exists.
+    /// Reason for the exception.
     #[schemars(length(min = 1))]
     pub reason: String,
 }
@@ -312,7 +312,7 @@ pub struct AddOnPolicyStatus {
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
-    /// The generation that is enforced; an older one while the newest does not compile, absent when there is none.
+    /// The generation that is enforced; an older one if the newest does not compile, absent if none is enforced.
     pub active_generation: Option<i64>,
 
     /// What happens when an expression is false, defaults included: Deny, Warn, Audit, or two of them.

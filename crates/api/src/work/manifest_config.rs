@@ -16,12 +16,12 @@ use crate::lenient::{no_default, null_is_default};
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["resourceIdentifier"]))]
 pub struct ManifestConfig {
-    /// Which manifest.
+    /// The manifest that these settings apply to.
     #[serde(deserialize_with = "null_is_default")]
     #[schemars(skip_serializing_if = "no_default")]
     pub resource_identifier: ResourceIdentifier,
 
-    /// What is reported back about the object.
+    /// Values of the object that are reported to the hub.
     pub feedback_rules: Vec<FeedbackRule>,
 
     /// How the object is written.
@@ -97,7 +97,7 @@ pub struct JsonPath {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["type"]))]
 pub struct UpdateStrategy {
-    /// Update replaces, CreateOnly never changes, ServerSideApply applies, ReadOnly only observes.
+    /// Update replaces the object, CreateOnly never changes it, ServerSideApply applies it, ReadOnly only observes it.
     #[serde(
         rename = "type",
         deserialize_with = "null_is_default",
@@ -116,7 +116,7 @@ pub struct UpdateStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct ServerSideApply {
-    /// Whether fields of other managers are taken over.
+    /// Whether the agent takes over fields of other field managers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub force: Option<bool>,
 
@@ -124,7 +124,7 @@ pub struct ServerSideApply {
     #[schemars(extend("default" = "work-agent", "pattern" = "^work-agent"))]
     pub field_manager: String,
 
-    /// Fields that are left to others.
+    /// Fields that the agent does not change.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["condition"]))]
     pub ignore_fields: Vec<IgnoreFields>,
@@ -139,7 +139,7 @@ pub struct ServerSideApply {
 #[serde(default, rename_all = "camelCase")]
 #[schemars(extend("required" = ["condition"]))]
 pub struct IgnoreFields {
-    /// OnSpokePresent once the object exists, OnSpokeChange once another client changed it.
+    /// OnSpokePresent ignores the fields if the object exists, OnSpokeChange if another client has changed them.
     #[schemars(extend("default" = "OnSpokePresent", "enum" = ["OnSpokePresent", "OnSpokeChange"]))]
     pub condition: String,
 

@@ -34,7 +34,7 @@ pub struct ManifestWorkSpec {
     /// What happens to the applied objects when the work is deleted.
     pub delete_option: Option<DeleteOption>,
 
-    /// How single manifests are applied and observed.
+    /// How individual manifests are applied and observed.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub manifest_configs: Vec<ManifestConfig>,
 
@@ -59,15 +59,15 @@ pub struct Workload {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct DeleteOption {
-    /// Foreground deletes them first, Orphan leaves all, SelectivelyOrphan leaves those that a rule names.
+    /// Foreground deletes the objects first, Orphan keeps all of them, SelectivelyOrphan keeps those that a rule lists.
     #[schemars(extend("default" = "Foreground", "enum" = ["Foreground", "Orphan", "SelectivelyOrphan"]))]
     pub propagation_policy: String,
 
-    /// Settings of policy SelectivelyOrphan.
+    /// Settings of the policy SelectivelyOrphan.
     #[serde(rename = "selectivelyOrphans", skip_serializing_if = "Option::is_none")]
     pub selectively_orphan: Option<SelectivelyOrphan>,
 
-    /// After how many seconds a completed work is deleted.
+    /// Number of seconds after which a completed work is deleted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds_after_finished: Option<i64>,
 }

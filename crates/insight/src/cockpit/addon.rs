@@ -184,7 +184,7 @@ fn clusters(view: &View<'_>, outlook: &Outlook, waves: &Waves, plan: &Plan) -> V
             if reason.is_empty() {
                 reason.push_str(Reason::RolledBack.as_str());
                 message.push_str(
-                    "runs the last known good configuration: the rollout of its placement was rolled back",
+                    "the cluster runs the last known good configuration, because the rollout of its placement was rolled back",
                 );
             }
         }

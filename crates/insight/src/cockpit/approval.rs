@@ -36,8 +36,8 @@ pub enum WaveApproval {
 impl WaveApproval {
     pub(super) const fn told(self) -> &'static str {
         match self {
-            Self::Later => "stops for approval",
-            Self::Asked => "requires approval",
+            Self::Later => "requires approval",
+            Self::Asked => "waiting for approval",
             Self::Given => "approved",
         }
     }

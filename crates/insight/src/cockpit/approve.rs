@@ -48,7 +48,7 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     if meant.is_empty() {
         let waits: Vec<String> = there.into_iter().map(AskedApproval::told).collect();
         return Err(format!(
-            "another content is waiting for approval now: {}; check it first",
+            "different content is waiting for approval now: {}; check it first",
             waits.join("; ")
         ));
     }
@@ -99,7 +99,7 @@ fn nothing(picture: &Picture) -> String {
         .collect();
     if !asked.is_empty() {
         let listed = listed(asked.iter().map(String::as_str));
-        return format!("it is not waiting for approval; waiting are {listed}");
+        return format!("it is not waiting for approval; the groups waiting for approval are {listed}");
     }
     let later = picture
         .waves
@@ -113,12 +113,12 @@ fn nothing(picture: &Picture) -> String {
     }
     if let Some(why) = &picture.paused {
         return format!(
-            "no change is waiting for approval yet: the change stops before {}, and {why}; run tidegate rollout resume",
+            "no change is waiting for approval yet: the change stops before {}, and {why}; run `tidegate rollout resume` first",
             later.join(", ")
         );
     }
     format!(
-        "no change is waiting for approval yet: the change stops before {}, and the groups before it are not done",
+        "no change is waiting for approval yet: the change stops before {}, and the earlier groups are not done",
         later.join(", ")
     )
 }

@@ -126,12 +126,10 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
         (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
         (_, Verb::Approve(wish)) if of_addon => approve(ask, wish),
-        (_, Verb::Approve(_)) => Err("an upgrade of clusters requires no approval".to_owned()),
-        (_, Verb::Promote(_)) => {
-            Err("an upgrade of clusters has no soak time that could be ended".to_owned())
-        }
+        (_, Verb::Approve(_)) => Err("a cluster upgrade requires no approval".to_owned()),
+        (_, Verb::Promote(_)) => Err("a cluster upgrade has no soak time to end".to_owned()),
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
-            Err("an upgrade is paused as a whole: leave --placement out".to_owned())
+            Err("an upgrade can only be paused as a whole: remove --placement".to_owned())
         }
         (_, Verb::Pause(None)) => suspend(ask, true),
         (_, Verb::Resume(None)) => suspend(ask, false),
@@ -259,7 +257,7 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let waiting = ask.picture.counts.waiting;
     let under_way = ask.picture.counts.moving;
     let note = match (waiting, under_way) {
-        (0, 0) => "no cluster is waiting now; the next change will wait".to_owned(),
+        (0, 0) => "no cluster is waiting now; the next change waits until the rollout is resumed".to_owned(),
         (1, 0) => "1 cluster is waiting until the rollout is resumed".to_owned(),
         (_, 0) => format!("{waiting} clusters are waiting until the rollout is resumed"),
         (_, _) => going_on(under_way),
@@ -290,7 +288,7 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         Some(asked) => {
             let place = placement(ask, asked)?;
             if known.contains(&ALL) {
-                return Err("all placements are paused: leave --placement out".to_owned());
+                return Err("all placements are paused: remove --placement".to_owned());
             }
             if !known.contains(&place.as_str()) {
                 return Err(format!("placement {place} is not paused"));
@@ -337,7 +335,8 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
     let note = match ask.picture.counts.moving {
         0 => "the configuration that was rolled back is rolled out again, and rolled back again if too many clusters fail".to_owned(),
         moving => format!(
-            "the configuration that was rolled back is rolled out again; {} still being rolled back: until they are, they count as failed",
+            "the configuration that was rolled back is rolled out again; a cluster counts as failed until its rollback \
+             is complete (now {})",
             counted(moving, "cluster")
         ),
     };

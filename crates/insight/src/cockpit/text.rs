@@ -292,7 +292,7 @@ fn facts(wave: &Wave) -> Vec<String> {
             .map(|deadline| format!("deadline {}", seconds(deadline))),
     );
     if wave.state == WaveState::Waiting && !wave.waits_for.is_empty() {
-        facts.push(format!("for {}", wave.waits_for));
+        facts.push(format!("waits for {}", wave.waits_for));
     }
     facts
 }

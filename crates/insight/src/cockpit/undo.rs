@@ -13,7 +13,7 @@ use store::{ConfigRef, ConfigState, ConfigType, View};
 /// Returns what rolls an add-on back, or why this is not possible.
 pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     let view = ask.store.view(&ask.picture.target.name);
-    let view = view.ok_or_else(|| "it is not there".to_owned())?;
+    let view = view.ok_or_else(|| "it does not exist".to_owned())?;
     let mut back: Vec<(&Change, &Content)> = Vec::new();
     let (mut edited, mut unknown) = (Vec::new(), false);
     for change in &ask.picture.changes {
@@ -130,8 +130,8 @@ fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> St
         &from.hash.as_str().into(),
     );
     format!(
-        "{} {} was edited in place, and the last known good content (hash {hash}) is not on the hub any more ({lost}); apply that \
-         content again, it is rolled out as any other change",
+        "{} {} was edited in place, and the last known good content (hash {hash}) is no longer on the hub ({lost}); apply that \
+         content again, and it is rolled out like any other change",
         change.what, change.to.object
     )
 }
@@ -147,14 +147,14 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
         (None, ConfigState::Absent(_)) => {
             let lost = plan::lost_content(view, &config, &from.hash.as_str().into());
             return Err(format!(
-                "{object} does not exist any more ({lost}); create it again first"
+                "{object} no longer exists ({lost}); create it again first"
             ));
         }
         // Not looked at, because nothing refers to it now or its type cannot be read: its content cannot be compared.
         (None, ConfigState::Unanswered | ConfigState::Faulty(_)) => String::new(),
     };
     Ok((hash != from.hash && !hash.is_empty() && !from.hash.is_empty())
-        .then(|| format!("the content of {object} differs from the last known good one")))
+        .then(|| format!("the content of {object} differs from its last known good content")))
 }
 
 fn reference(of: &str, object: &str) -> ConfigRef {
@@ -389,7 +389,7 @@ pub(super) fn fields(value: &mut Value) -> &mut Map<String, Value> {
     if !value.is_object() {
         *value = Value::Object(Map::new());
     }
-    value.as_object_mut().expect("it was made an object")
+    value.as_object_mut().expect("it is now an object")
 }
 
 /// Returns the entries of a list.
@@ -397,5 +397,5 @@ pub(super) fn entries(value: &mut Value) -> &mut Vec<Value> {
     if !value.is_array() {
         *value = Value::Array(Vec::new());
     }
-    value.as_array_mut().expect("it was made a list")
+    value.as_array_mut().expect("it is now a list")
 }

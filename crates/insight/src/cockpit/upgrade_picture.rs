@@ -197,7 +197,7 @@ fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
     let each = told(course.basis.each);
     let is_over = course.waiting.is_empty() && course.phase == "Complete";
     let basis = match course.basis.observed {
-        0 => format!("no upgrade of a cluster has completed yet; {each} is assumed for each"),
+        0 => format!("no cluster upgrade has completed yet; each is assumed to take {each}"),
         count => format!(
             "{} of this upgrade took {each} on average",
             counted(count, "cluster")

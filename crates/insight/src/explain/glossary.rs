@@ -69,7 +69,7 @@ fn page(row: &Row) -> String {
         format!("in Kubernetes: {}", row.common)
     };
     format!(
-        "{}\n\n{}\n\n(a word of this program; {common})\n",
+        "{}\n\n{}\n\n(a term of this program; {common})\n",
         row.words,
         wrapped(row.meaning, "")
     )

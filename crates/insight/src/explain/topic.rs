@@ -95,7 +95,7 @@ pub fn list() -> String {
     );
     text.push_str("\nAnnotations, labels and finalizers:\n");
     put(&mut text, NAMES.iter().map(|term| (term.word, term.says)));
-    text.push_str("\nWords of this program, which are also found by Kubernetes' words:\n");
+    text.push_str("\nTerms of this program (also found under the Kubernetes term):\n");
     put(&mut text, glossary::rows().map(|row| (row.words, row.meaning)));
     text.push_str(
         "\nKinds (a field is KIND.path, for instance ClusterManagementAddOn.spec.installStrategy):\n",
@@ -169,7 +169,7 @@ mod tests {
     fn a_rule_is_explained_by_its_own_words() {
         let text = explain("[rollout/max-concurrency]").expect("a rule");
         assert!(text.starts_with("rollout/max-concurrency\n\n"), "{text}");
-        assert!(text.contains("create, update"));
+        assert!(text.contains("create and update"));
         let text = explain("why/config-missing").expect("a cause");
         assert!(text.starts_with("why/config-missing\n\n"), "{text}");
     }

@@ -40,7 +40,7 @@ terms! {
         "tidegate.io/skip-hooks": "On a ManagedClusterAddOn: with `true`, it is deleted without its pre-delete hooks.";
         "tidegate.io/hook-timeout": "On a ManagedClusterAddOn: how long its pre-delete hooks may take, such as `10m`; `0` means indefinitely.";
         "tidegate.io/hook-timeout-policy": "On a ManagedClusterAddOn: what happens after the hook time-out: `release` or `block`.";
-        "tidegate.io/hook-failed": "On a ManagedClusterAddOn that is being deleted, written by the controllers: how often its hooks have failed, and when last.";
+        "tidegate.io/hook-failed": "On a ManagedClusterAddOn that is being deleted, written by the controllers: how often its hooks have failed, and when they last failed.";
         "tidegate.io/hook-of": "On a ManifestWork of hooks, written by the controllers: the uid of the ManagedClusterAddOn that they run for.";
         "tidegate.io/installed-by": "On a ManagedClusterAddOn, written by the controllers: the placement that selected it, or `label-selector`. The controllers remove only add-ons with this annotation, and none that another field manager applies.";
         "tidegate.io/deselected-at": "On a ManagedClusterAddOn, written by the controllers: since when no placement selects its cluster. It is removed when the decision grace has passed.";
@@ -51,7 +51,7 @@ terms! {
         "tidegate.io/audit-content": "On a report of the audit: a digest of its content.";
         "tidegate.io/audit-left-out": "On a report of the audit: the number of findings that are not listed.";
         "addon.open-cluster-management.io/lifecycle": "On a ClusterManagementAddOn: `addon-manager`, or absent: the hub manages the add-on; `tidegate`: only Tidegate manages it; `self` or any other value: its own manager manages it.";
-        "addon.open-cluster-management.io/addon-pre-delete": "On a Job or Pod of an AddOnTemplate: it runs before the add-on is deleted. As a finalizer of a ManagedClusterAddOn: it stays until these have completed.";
+        "addon.open-cluster-management.io/addon-pre-delete": "On a Job or Pod of an AddOnTemplate: it runs before the add-on is deleted. As a finalizer of a ManagedClusterAddOn: it blocks the deletion until these have completed.";
         "addon.open-cluster-management.io/deletion-orphan": "On a manifest: its object stays on the cluster when the add-on is removed.";
         "addon.open-cluster-management.io/values": "Values for add-ons that render charts; it is copied from a ManagedCluster to its add-ons.";
         "addon.open-cluster-management.io/hosting-cluster-name": "On a ManagedClusterAddOn: the cluster on which its agent runs instead.";
@@ -90,8 +90,8 @@ terms! {
         "tidegate.io/controllers": "The reporter of events: the controllers.";
     }
     "a finalizer" {
-        "addon.open-cluster-management.io/hosting-addon-pre-delete": "Of a ManagedClusterAddOn: it stays until the pre-delete manifests on the hosting cluster have completed.";
-        "addon.open-cluster-management.io/hosting-manifests-cleanup": "Of a ManagedClusterAddOn: it stays until the works on the hosting cluster are deleted.";
+        "addon.open-cluster-management.io/hosting-addon-pre-delete": "On a ManagedClusterAddOn: blocks its deletion until the pre-delete manifests on the hosting cluster have completed.";
+        "addon.open-cluster-management.io/hosting-manifests-cleanup": "On a ManagedClusterAddOn: blocks its deletion until the works on the hosting cluster are deleted.";
         "cluster.open-cluster-management.io/addon-pre-delete": "An old spelling, removed when the finalizers are written.";
         "cluster.open-cluster-management.io/hosting-addon-pre-delete": "An old spelling, removed when the finalizers are written.";
         "cluster.open-cluster-management.io/hosting-manifests-cleanup": "An old spelling, removed when the finalizers are written.";

@@ -102,7 +102,7 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
 fn end(course: &Course, listing: Listing) -> String {
     let each = length(seconds(course.basis.each));
     let basis = match course.basis.observed {
-        0 => format!("no upgrade of a cluster has completed yet; {each} is assumed for each"),
+        0 => format!("no cluster upgrade has completed yet; each is assumed to take {each}"),
         1 => format!("one cluster of this upgrade took {each}"),
         count => format!("{count} clusters of this upgrade took {each} on average"),
     };

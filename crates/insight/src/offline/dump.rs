@@ -45,7 +45,7 @@ pub enum DumpError {
     Foreign(String),
     /// Written by another version of this program.
     #[error(
-        "the dump has format {0}, but this version reads format {FORMAT}: create it again with `tidegate snapshot`"
+        "the dump has format {0}, but this version reads format {FORMAT}; create the dump again with `tidegate snapshot`"
     )]
     Format(u64),
 }
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Object {
             .find(lacks_text)
         {
             Some(field) => Err(D::Error::custom(format!(
-                "every item of objects must be a Kubernetes object; one has no string at {field}"
+                "each item of objects must be a Kubernetes object, but one item has no string at {field}"
             ))),
             None => Ok(Self(read)),
         }

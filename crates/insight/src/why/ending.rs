@@ -70,7 +70,7 @@ impl Context<'_> {
         let then = match (policy, end) {
             (TimeoutPolicy::Release, Some(end)) => format!("; the add-on is deleted without them at {end}"),
             (TimeoutPolicy::Block | TimeoutPolicy::Release, _) => {
-                "; the add-on is kept until they have completed, or are skipped".to_owned()
+                "; the add-on is kept until they have completed or are skipped".to_owned()
             }
         };
         let cause = Cause::new(
@@ -217,9 +217,9 @@ impl Context<'_> {
             return Cause::new(causes::ADDON_DELETING, detail).graded(Grade::Waits(None));
         }
         let detail = if addon.meta.uid.is_empty() {
-            "the ClusterManagementAddOn was deleted, and the ManagedClusterAddOn was not"
+            "the ClusterManagementAddOn was deleted, but the ManagedClusterAddOn was not"
         } else {
-            "the ClusterManagementAddOn is being deleted, and the ManagedClusterAddOn was not deleted yet"
+            "the ClusterManagementAddOn is being deleted, but the ManagedClusterAddOn has not been deleted yet"
         };
         let key = ObjectKey::new(Kind::AddOn, "", addon.name.clone());
         Cause::new(causes::ADDON_DELETING, detail)

@@ -34,7 +34,7 @@ impl Context<'_> {
                 self.create_anywhere(),
             ),
             InstallStrategy::Placements if addon.placements.is_empty() => (
-                "spec.installStrategy contains no placement".to_owned(),
+                "spec.installStrategy has no placement".to_owned(),
                 format!("kubectl edit clustermanagementaddon {}", quoted(&addon.name)),
             ),
             InstallStrategy::Placements => {

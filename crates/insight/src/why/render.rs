@@ -44,7 +44,7 @@ pub fn text(answer: &Answer, one: bool, listing: Listing) -> String {
 fn headline(answer: &Answer) -> String {
     let (addon, ready, clusters) = (&answer.addon, answer.ready, counted(answer.clusters, "cluster"));
     if answer.leaving {
-        return format!("{addon}: is being deleted, and parts of it are left on {clusters}");
+        return format!("{addon} is being deleted, and parts of it are left on {clusters}");
     }
     let waiting = match answer.waiting {
         0 => String::new(),

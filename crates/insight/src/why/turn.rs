@@ -115,13 +115,13 @@ impl Context<'_> {
         }
         let first = failed.first().copied();
         let why = first.map_or_else(String::new, |first| {
-            format!("; {first}: {}", self.chain(first).0.detail)
+            format!("; on {first}: {}", self.chain(first).0.detail)
         });
         let (doc, because) = match mandatory {
             Some(seat) => (
                 causes::MANDATORY,
                 format!(
-                    "the mandatory decision {} tolerates no failure",
+                    "the mandatory decision {} tolerates no failures",
                     seat.group_text()
                 ),
             ),
@@ -131,7 +131,7 @@ impl Context<'_> {
             ),
         };
         let detail = format!(
-            "the rollout of placement {place} has stopped, {because}: {}{why}",
+            "the rollout of placement {place} has stopped because {because}: {}{why}",
             names(&failed)
         );
         self.pointing(Cause::new(doc, detail), first)
@@ -224,13 +224,14 @@ impl Context<'_> {
         let groups: Vec<String> = groups.into_iter().collect();
         let clusters: Vec<&str> = open.iter().map(|(cluster, _)| *cluster).collect();
         let soaking = open.iter().all(|(_, stage)| matches!(stage, Stage::Soaking(_)));
+        let verb = if groups.len() == 1 { "is" } else { "are" };
         let still = if soaking {
-            "must stay successful (minSuccessTime)"
+            "must stay successful (minSuccessTime)".to_owned()
         } else {
-            "is not done"
+            format!("{verb} not done")
         };
         let mut detail = format!(
-            "waiting: {} of placement {place} is updated first and {still}: {}",
+            "waiting for {} of placement {place}, which {verb} updated first and {still}: {}",
             groups.join(" and "),
             names(&clusters)
         );
@@ -306,7 +307,7 @@ impl Context<'_> {
             let (chain, cause) = self.chain(cluster);
             if cause.is_some_and(|cause| cause.is_fault()) {
                 if stuck.is_empty() {
-                    why = format!("; {cluster}: {}", chain.detail);
+                    why = format!("; on {cluster}: {}", chain.detail);
                 }
                 stuck.push(*cluster);
             }

@@ -299,7 +299,7 @@ impl Case<'_> {
         let link = |object: String, says: String| UpgradeLink { object, says };
         let told = self.status().clusters.iter().find(|told| told.name == cluster);
         let said = told.map_or_else(
-            || "waiting for its turn".to_owned(),
+            || "waiting to start".to_owned(),
             |told| {
                 let record = Record::of(told);
                 let words = [

@@ -86,7 +86,7 @@ fn restarts(spec: &Value, at: &Path, legal: &[&str], tell: &mut dyn FnMut(Fault,
     let is_job = !legal.contains(&"Always");
     match policy {
         None if is_job => {
-            let detail = format!("pods of a Job name one of {}", shown(legal));
+            let detail = format!("must be one of {} in a Job", shown(legal));
             tell(Fault::bare(Class::Required, detail), at.key("restartPolicy"));
         }
         Some(policy) if !legal.contains(&policy) && !policy.contains("{{") => {
@@ -205,7 +205,7 @@ mod tests {
         assert_eq!(
             told("Job", &json!({})),
             [
-                "spec.template.spec.restartPolicy: Required value: pods of a Job name one of \"OnFailure\", \"Never\" [manifest/pod]"
+                "spec.template.spec.restartPolicy: Required value: must be one of \"OnFailure\", \"Never\" in a Job [manifest/pod]"
             ]
         );
     }

@@ -90,7 +90,10 @@ impl Walk<'_> {
                 .iter()
                 .filter(|(name, field)| is_missing(definition, name, field, object))
             {
-                let fault = Fault::bare(Class::Required, "the cluster rejects the object without it");
+                let fault = Fault::bare(
+                    Class::Required,
+                    "the cluster rejects the object without this field",
+                );
                 self.tell(fault, at.key(*name));
             }
         }
@@ -160,12 +163,12 @@ fn stepped(at: &Path, name: &str) -> Path {
 
 fn words(of: &Type) -> &'static str {
     match of {
-        Type::Text | Type::Bytes => "a text",
+        Type::Text | Type::Bytes => "a string",
         Type::Whole => "a whole number",
         Type::Number => "a number",
         Type::Truth => "true or false",
         Type::Quantity => "a quantity such as \"500m\" or \"1Gi\"",
-        Type::TextOrWhole => "a text or a whole number",
+        Type::TextOrWhole => "a string or a whole number",
         Type::Anything => "a value",
         Type::List(_) => "a list",
         Type::Map(_) | Type::Fields(_) => "a map of fields",
@@ -176,7 +179,7 @@ fn words(of: &Type) -> &'static str {
 fn cure(of: &Type, value: &Value) -> Option<String> {
     match (of, value) {
         (Type::Whole | Type::Number | Type::Truth, Value::String(text)) if text.contains("{{") => {
-            Some("a variable always becomes a text: write the value, or use a template for each".to_owned())
+            Some("a variable is always replaced with a string: write the value, or create a template for each value".to_owned())
         }
         (Type::Whole, Value::String(text)) => {
             let number: i64 = text.parse().ok()?;
@@ -191,7 +194,7 @@ fn cure(of: &Type, value: &Value) -> Option<String> {
         (Type::Text, Value::Number(_) | Value::Bool(_)) => Some(format!("write \"{value}\" in quotes")),
         (Type::List(_), Value::Object(_)) => Some("begin its items with \"- \"".to_owned()),
         (Type::Map(_) | Type::Fields(_), Value::Array(items)) if items.len() == 1 => {
-            Some("leave the \"- \" out".to_owned())
+            Some("remove the \"- \"".to_owned())
         }
         (_, _) => None,
     }
@@ -238,9 +241,9 @@ mod tests {
             spec.minReadySeconds: Invalid value: "5": must be a whole number; hint: write 5 without quotes [manifest/type]
             spec.paused: Invalid value: "yes": must be true or false [manifest/type]
             spec.replicas: Invalid value: "two": must be a whole number [manifest/type]
-            spec.selector.matchLabels.app: Invalid value: true: must be a text; hint: write "true" in quotes [manifest/type]
+            spec.selector.matchLabels.app: Invalid value: true: must be a string; hint: write "true" in quotes [manifest/type]
             spec.template.spec.containers: Invalid value: {"name":"x"}: must be a list; hint: begin its items with "- " [manifest/type]
-            spec.template.spec.hostNetwork: Invalid value: "{{HOST}}": must be true or false; hint: a variable always becomes a text: write the value, or use a template for each [manifest/type]
+            spec.template.spec.hostNetwork: Invalid value: "{{HOST}}": must be true or false; hint: a variable is always replaced with a string: write the value, or create a template for each value [manifest/type]
             spec.template.spec.terminationGracePeriodSeconds: Invalid value: 1.5: must be a whole number [manifest/type]
         "#]],
         );
@@ -254,30 +257,30 @@ mod tests {
             &expect![[r#"
             spec.replica: Invalid value: unknown field: the cluster drops or rejects it; hint: did you mean "replicas"? [manifest/unknown-field]
             spec.template.spec.containers[0][a.b]: Invalid value: unknown field: the cluster drops or rejects it [manifest/unknown-field]
-            spec.template.spec.containers[0].name: Required value: the cluster rejects the object without it [manifest/required]
-            spec.selector: Required value: the cluster rejects the object without it [manifest/required]
+            spec.template.spec.containers[0].name: Required value: the cluster rejects the object without this field [manifest/required]
+            spec.selector: Required value: the cluster rejects the object without this field [manifest/required]
         "#]],
         );
         told(
             &json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"a": 1, "b.c": true}}),
             &expect![[r#"
-                data.a: Invalid value: 1: must be a text; hint: write "1" in quotes [manifest/type]
-                data[b.c]: Invalid value: true: must be a text; hint: write "true" in quotes [manifest/type]
+                data.a: Invalid value: 1: must be a string; hint: write "1" in quotes [manifest/type]
+                data[b.c]: Invalid value: true: must be a string; hint: write "true" in quotes [manifest/type]
             "#]],
         );
         told(
             &json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "pass word", "b": "{{X}}"}, "stringData": {"c": 12345}}),
             &expect![[r"
                 data.a: Invalid value: must be base64; hint: write plain text into stringData [manifest/type]
-                stringData.c: Invalid value: must be a text [manifest/type]
+                stringData.c: Invalid value: must be a string [manifest/type]
             "]],
         );
         told(
             &json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": "x"},
                 "roleRef": {"kind": "Role"}, "subjects": [{"name": "y"}]}),
             &expect![[r"
-                roleRef.name: Required value: the cluster rejects the object without it [manifest/required]
-                subjects[0].kind: Required value: the cluster rejects the object without it [manifest/required]
+                roleRef.name: Required value: the cluster rejects the object without this field [manifest/required]
+                subjects[0].kind: Required value: the cluster rejects the object without this field [manifest/required]
             "]],
         );
     }

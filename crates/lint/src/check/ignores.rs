@@ -108,11 +108,11 @@ fn fault(comment: &Comment<'_>, taken: usize, known: &BTreeSet<String>) -> Optio
         let hint = format!("add it after the rule: # {WORD} {rule} because …");
         return Some((
             REASONLESS,
-            "a finding is only ignored with a reason".to_owned(),
+            "a finding is ignored only if the comment contains a reason".to_owned(),
             Some(hint),
         ));
     }
-    let message = format!("no finding of {} is here", quoted(rule));
+    let message = format!("there is no finding of rule {} here", quoted(rule));
     (taken == 0).then(|| (UNUSED, message, Some("remove the comment".to_owned())))
 }
 

@@ -39,7 +39,7 @@ impl Lint {
         self.report.count(Severity::Error) > 0
     }
 
-    /// Returns on one line how many policies compile, and which have a native form.
+    /// Returns on one line how many policies compile, and which can be exported as native policies.
     pub fn summary(&self) -> String {
         let compile = match self.compile {
             1 => "1 policy compiles".to_owned(),
@@ -47,12 +47,12 @@ impl Lint {
         };
         // A policy of Kubernetes' own kinds is native, and needs no other form.
         let native = match (self.native.is_empty(), self.of_kubernetes) {
-            (true, 0) => "with a native form: none".to_owned(),
-            (true, count) if count == self.compile => "of a kind of Kubernetes".to_owned(),
-            (true, count) => format!("{count} of a kind of Kubernetes; others with a native form: none"),
-            (false, 0) => format!("with a native form: {}", one_line(&self.native.join(", "))),
+            (true, 0) => "exportable with --native: none".to_owned(),
+            (true, count) if count == self.compile => "already native".to_owned(),
+            (true, count) => format!("{count} already native; exportable with --native: none"),
+            (false, 0) => format!("exportable with --native: {}", one_line(&self.native.join(", "))),
             (false, count) => format!(
-                "{count} of a kind of Kubernetes; others with a native form: {}",
+                "{count} already native; exportable with --native: {}",
                 one_line(&self.native.join(", "))
             ),
         };

@@ -93,7 +93,7 @@ fn wrong_types(metadata: &Value) -> Vec<Violation> {
     }
     for field in ["name", "generateName", "namespace"] {
         let value = metadata.get(field).filter(|value| !is_text(value));
-        found.extend(value.map(|value| wrong(root().key(field), value, "a text")));
+        found.extend(value.map(|value| wrong(root().key(field), value, "a string")));
     }
     for field in ["labels", "annotations"] {
         let Some(value) = metadata.get(field).filter(|value| !value.is_null()) else {
@@ -104,7 +104,7 @@ fn wrong_types(metadata: &Value) -> Vec<Violation> {
             continue;
         };
         let entries = entries.iter().filter(|(_, value)| !is_text(value));
-        found.extend(entries.map(|(key, value)| wrong(root().key(field).entry(key), value, "a text")));
+        found.extend(entries.map(|(key, value)| wrong(root().key(field).entry(key), value, "a string")));
     }
     for field in ["finalizers", "ownerReferences"] {
         let value = metadata
@@ -139,7 +139,7 @@ pub(super) fn defined_twice(
         let place = place(*before);
         let path = root().key("name");
         let (severity, detail, rule) = if identity.kind == POLICY && is_policy(document) {
-            let detail = format!("{place} has a policy of this name already");
+            let detail = format!("{place} already has a policy of this name");
             (Severity::Error, detail, of_policies)
         } else {
             let detail =

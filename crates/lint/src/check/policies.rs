@@ -49,7 +49,9 @@ fn former(item: &Item<'_>) -> Finding {
         spot: spot(item.page, place(item.node, &path, Aim::Value)),
         subject: subject(&item.value),
         path: path.to_string(),
-        message: format!("{GROUP} is read for one more release; write {OWN_GROUP}/{VERSION}"),
+        message: format!(
+            "{GROUP} is deprecated and is supported for one more release; write {OWN_GROUP}/{VERSION}"
+        ),
         hint: None,
     }
 }
@@ -75,7 +77,7 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
     let at = trouble.letter.map(|(line, column)| Mark { line, column });
     let shown = Place::of(item, &trouble.path, at);
     let words = match twin(item, items).filter(|_| trouble.words == TAKEN) {
-        Some(twin) => format!("{} has a policy of this name already", twin.page.path()),
+        Some(twin) => format!("{} already has a policy of this name", twin.page.path()),
         None => trouble.words.clone(),
     };
     Some(Finding {
@@ -90,7 +92,7 @@ fn finding(trouble: &PolicyTrouble, items: &[Item<'_>]) -> Option<Finding> {
 }
 
 /// What is reported where the hub, to which the files are applied, has two policies of one name.
-const TAKEN: &str = "the hub has a policy of this name already";
+const TAKEN: &str = "the hub already has a policy of this name";
 
 /// Returns another document of the files with a policy of the same name.
 fn twin<'i, 'a>(item: &Item<'_>, items: &'i [Item<'a>]) -> Option<&'i Item<'a>> {

@@ -173,7 +173,7 @@ impl Page {
             counted(report.checked.len(), "object"),
             counted(report.files, "file")
         );
-        let mut lead = "; not judged: ";
+        let mut lead = "; not checked: ";
         for (why, what) in &report.ignored {
             let (count, named) = (what.values().sum::<usize>(), named(what));
             write!(line, "{lead}{count} {} ({named})", plain(why)).expect("writing to a string cannot fail");

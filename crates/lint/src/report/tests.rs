@@ -138,7 +138,7 @@ fn people_see_the_line_and_a_caret() {
         adds: ManagedClusterAddOn c1/hello (add ons/a:1.yaml:20)
           + spec.installNamespace = "agents"
 
-        1 unreadable place, 1 error, 1 warning, 1 unknown in 2 objects of 2 files; not judged: 2 of other kinds (2 Service); 1 finding ignored by comments
+        1 unreadable place, 1 error, 1 warning, 1 unknown in 2 objects of 2 files; not checked: 2 of other kinds (2 Service); 1 finding ignored by comments
     "#]]
     .assert_eq(&render(&report(), Format::Table, style));
 }

@@ -64,7 +64,10 @@ fn check(work: &ManifestWorkSpec, path: &Path, wrong: &mut Vec<Violation>) {
         .as_ref()
         .map_or(&[][..], |workload| &workload.manifests);
     if manifests.is_empty() {
-        let fault = Fault::bare(Class::Required, "must have a manifest, or leave the action out");
+        let fault = Fault::bare(
+            Class::Required,
+            "must have a manifest; remove the action if there is none",
+        );
         wrong.push(fault.at(path.clone(), rule::UPGRADE_ACTION));
     }
     for (at, manifest) in manifests.iter().enumerate() {

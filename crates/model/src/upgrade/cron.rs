@@ -73,7 +73,7 @@ fn field(text: &str, called: &str, bounds: (i8, i8), names: &[&str]) -> Result<B
     let wrong = || {
         let (low, high) = bounds;
         format!(
-            "must have a {called} of numbers from {low} to {high}, such as \"*\", \"{low}\", \"{low}-{high}\" or \"*/2\""
+            "must have numbers from {low} to {high} as {called}, such as \"*\", \"{low}\", \"{low}-{high}\" or \"*/2\""
         )
     };
     let mut all = BTreeSet::new();

@@ -156,7 +156,7 @@ impl Target {
             && channel.minor() < version.minor()
         {
             let detail = format!(
-                "must be of the minor version of \"{version}\" or of a later one: it has no such release"
+                "must be a channel of the minor version of \"{version}\" or later: an earlier channel does not have this release"
             );
             let fault = Fault::of_text(Class::Invalid, channel.as_str(), detail);
             wrong.push(fault.at(path.key("channel"), rule::UPGRADE_CHANNEL));
@@ -216,7 +216,7 @@ fn parse_upstream(text: &str) -> Result<String, Fault> {
     Err(Fault::of_text(
         Class::Invalid,
         text,
-        "must be an address such as \"https://updates.example.com/graph\"",
+        "must be a URL such as \"https://updates.example.com/graph\"",
     ))
 }
 
@@ -267,9 +267,9 @@ mod tests {
             ("4.12.0|stable|||channel", "must be a channel"),
             ("4.12.0|Stable-4.12|||channel", "must be a channel"),
             ("4.12.0|stable-4.x|||channel", "must be a channel"),
-            ("4.12.0|stable-4.11|||channel", "no such release"),
-            ("4.12.0||updates.example.com||upstream", "must be an address"),
-            ("4.12.0||https://||upstream", "must be an address"),
+            ("4.12.0|stable-4.11|||channel", "does not have this release"),
+            ("4.12.0||updates.example.com||upstream", "must be a URL"),
+            ("4.12.0||https://||upstream", "must be a URL"),
             ("4.12.0|||quay.io/release:4.12.0|image", "by its digest"),
             ("4.12.0|||a b|image", "must be the name of an image"),
         ];

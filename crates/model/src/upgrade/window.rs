@@ -42,7 +42,7 @@ impl Window {
     pub fn parse(raw: &UpgradeWindow, path: &Path) -> Result<Self, Vec<Violation>> {
         let mut wrong = Vec::new();
         let cron = Cron::parse(&raw.cron).and_then(|cron| {
-            let never = "names a day that no month has: the window would never open";
+            let never = "the selected months do not have this day, so the window would never open";
             if ever(&cron) { Ok(cron) } else { Err(never.into()) }
         });
         let cron = cron.map_err(|detail| {

@@ -269,11 +269,30 @@ pub fn webhook_faults(lists: &WebhookLists, has_conditions: bool) -> Vec<Webhook
             faults.extend(compared(webhook, kind, home, live));
         }
     }
+    if !has_conditions {
+        faults.extend(unconditional(&lists.validating));
+    }
     faults.extend(secrets(lists));
     faults.extend(added(MUTATING, &lists.mutating));
     faults.extend(added(VALIDATING, &lists.validating));
     faults.extend(foreign(&lists.mutating));
     faults
+}
+
+/// Returns the webhooks of ours that fail closed on a hub that drops match conditions: while the gate is unavailable, they block every change.
+fn unconditional(validating: &[Value]) -> Vec<WebhookFault> {
+    let ours = hooks(validating).into_iter().filter(|(_, webhook)| {
+        is_ours(webhook)
+            && text(webhook, "failurePolicy") != "Ignore"
+            && webhook.get("matchConditions").is_none()
+    });
+    ours.map(|(configuration, webhook)| WebhookFault::Edited {
+        webhook: text(webhook, "name").to_owned(),
+        kind: VALIDATING,
+        configuration: configuration.to_owned(),
+        field: "matchConditions",
+    })
+    .collect()
 }
 
 /// Returns the webhooks in configurations of ours, or with names like ours, that Tidegate registers on no hub.
@@ -705,6 +724,24 @@ pub(crate) mod tests {
         };
         assert!(webhook_faults(&lists, false).is_empty());
         assert!(!webhook_faults(&lists, true).is_empty());
+        // The form with conditions, as such a hub stores it: the webhook that fails closed is called for every change.
+        let mut armed = registered();
+        for webhook in webhooks_of(&mut armed) {
+            webhook
+                .as_object_mut()
+                .expect("a webhook")
+                .remove("matchConditions");
+        }
+        let faults: Vec<_> = webhook_faults(&armed, false)
+            .iter()
+            .map(WebhookFault::sentence)
+            .collect();
+        assert_eq!(
+            faults,
+            [
+                "matchConditions of webhook guard.gate.tidegate.io in tidegate-guard differs from what Tidegate registers"
+            ]
+        );
         let place = &endpoints(&lists)[0];
         assert_eq!(
             (place.text().as_str(), place.ca_bundle.as_str()),

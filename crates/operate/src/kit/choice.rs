@@ -90,6 +90,15 @@ pub enum Backstop {
     Without,
 }
 
+/// Whether the webhooks have match conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatchConditions {
+    /// They have.
+    With,
+    /// The hub drops them: the webhooks have none, and the one that fails closed is omitted.
+    Without,
+}
+
 /// Whose the namespace is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -120,6 +129,8 @@ pub struct Choice {
     pub definitions: Definitions,
     /// What is stored while no gate answers.
     pub while_unavailable: WhileUnavailable,
+    /// Whether the webhooks have match conditions.
+    pub match_conditions: MatchConditions,
     /// The policies that the API server evaluates itself.
     pub backstop: Backstop,
 }
@@ -128,6 +139,12 @@ pub struct Choice {
 pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
     if choice.workloads == Workloads::Gate && choice.extras.contains(&Extra::WebPage) {
         return Err(KitError::NoControllersForWebPage);
+    }
+    if choice.match_conditions == MatchConditions::Without
+        && choice.while_unavailable == WhileUnavailable::Refuse
+        && choice.webhooks != Webhooks::Without
+    {
+        return Err(KitError::NoConditionsForFailClosed);
     }
     let mut objects = Vec::new();
     if choice.webhooks != Webhooks::Only {
@@ -150,6 +167,9 @@ pub fn objects(choice: &Choice) -> Result<Vec<Value>, KitError> {
         }
         if choice.while_unavailable == WhileUnavailable::Refuse {
             add("components/fail-closed", &mut webhooks)?;
+        }
+        if choice.match_conditions == MatchConditions::Without {
+            webhooks.iter_mut().for_each(admission::drop_conditions);
         }
         match &choice.backstop {
             Backstop::Without => add("components/without-backstop", &mut webhooks)?,
@@ -273,6 +293,7 @@ mod tests {
             webhooks: Webhooks::With,
             definitions: Definitions::With,
             while_unavailable: WhileUnavailable::Admit,
+            match_conditions: MatchConditions::With,
             backstop: Backstop::Without,
         }
     }
@@ -346,5 +367,38 @@ mod tests {
         };
         let error = objects(&without_page).expect_err("no workload serves the page");
         assert!(matches!(error, KitError::NoControllersForWebPage), "{error}");
+        let closed = Choice {
+            match_conditions: MatchConditions::Without,
+            while_unavailable: WhileUnavailable::Refuse,
+            ..choice()
+        };
+        let error = objects(&closed).expect_err("every change of an add-on would need the webhook");
+        assert!(matches!(error, KitError::NoConditionsForFailClosed), "{error}");
+    }
+
+    #[test]
+    fn without_match_conditions_no_webhook_fails_closed() {
+        let webhooks = Choice {
+            webhooks: Webhooks::Only,
+            match_conditions: MatchConditions::Without,
+            backstop: Backstop::Except(BTreeSet::new()),
+            ..choice()
+        };
+        let all = objects(&webhooks).expect("webhooks");
+        let found: Vec<_> = all
+            .iter()
+            .filter_map(|object| object["webhooks"].as_array())
+            .collect();
+        assert_eq!(found.len(), 2);
+        for webhook in found.into_iter().flatten() {
+            assert_eq!(webhook["failurePolicy"], "Ignore", "{webhook}");
+            assert!(webhook.get("matchConditions").is_none(), "{webhook}");
+        }
+        let policies = all
+            .iter()
+            .filter(|object| object["kind"] == "ValidatingAdmissionPolicy");
+        for policy in policies {
+            assert!(policy["spec"]["matchConditions"].is_array(), "{policy}");
+        }
     }
 }

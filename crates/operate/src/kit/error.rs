@@ -30,4 +30,10 @@ pub enum KitError {
          or one"
     )]
     NoControllersForWebPage,
+    /// The webhook that fails closed would be called for every change, such as a label or a finalizer.
+    #[error(
+        "--while-unavailable refuse requires match conditions, and the hub drops them: while the webhook is unavailable, every change of \
+         an add-on would be rejected, also that of a label or a finalizer; remove --while-unavailable refuse"
+    )]
+    NoConditionsForFailClosed,
 }

@@ -9,7 +9,8 @@ mod files;
 mod kustomization;
 
 pub use choice::{
-    Backstop, Certificates, Choice, Definitions, Extra, Place, Webhooks, WhileUnavailable, Workloads, objects,
+    Backstop, Certificates, Choice, Definitions, Extra, MatchConditions, Place, Webhooks, WhileUnavailable,
+    Workloads, objects,
 };
 pub use error::KitError;
 pub use files::FILES;

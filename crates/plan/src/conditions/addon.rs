@@ -106,8 +106,8 @@ fn stated_before<'v>(view: &View<'v>) -> (&'v [Condition], i64) {
 
 /// Returns the conditions of an add-on while the time is not known.
 pub(crate) fn timeless<'v>(view: &View<'v>, now: Timestamp) -> Verdict<'v> {
-    const WHY: &str = "the time of the hub is not known, so nothing is planned: the API servers of the hub do not agree on it, or a \
-                       clock jumps; planning continues when the hub's answers have agreed for a minute";
+    const WHY: &str = "the time of the hub is not known, so the add-on is not changed: the API servers of the hub do not agree on the \
+                       time, or a clock jumps; changes continue when the hub's responses have agreed for a minute";
     let wishes = [
         Wish::new(READY, Status::False, Reason::ClockUnknown, WHY),
         Wish::new(RECONCILING, Status::False, Reason::Settled, ""),
@@ -182,11 +182,11 @@ fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
         more => format!(", and {more} more"),
     };
     let held = if [Kind::Cluster, Kind::Instance, Kind::Work].contains(&object.kind) {
-        "nothing is planned for the add-on on that cluster"
+        "the add-on is not changed on that cluster"
     } else {
-        "nothing is planned for the add-on"
+        "the add-on is not changed"
     };
-    let message = format!("cannot read {object}{more}: {why}; {held} until the hub answers");
+    let message = format!("cannot read {object}{more}: {why}; {held} until the hub responds");
     Some((Reason::ReadFailed, message))
 }
 
@@ -194,9 +194,12 @@ fn unreadable(view: &View<'_>) -> Option<(Reason, String)> {
 fn held(view: &View<'_>, holding: &Holding) -> Option<(Reason, String)> {
     if let Some((object, why)) = view.unread_reason(None).filter(|_| holding.unread > 0) {
         let message = format!(
-            "nothing selects the cluster any more, but {}: cannot read {object} again: {why}; the removal continues when the hub \
-             returns it",
-            instances(holding.all(), "is kept", "are kept")
+            "{}: cannot read {object} again: {why}; the removal continues when the hub returns the object",
+            instances(
+                holding.all(),
+                "is kept although nothing selects its cluster",
+                "are kept although nothing selects their clusters"
+            )
         );
         return Some((Reason::RemovalUnconfirmed, message));
     }
@@ -215,7 +218,7 @@ fn held(view: &View<'_>, holding: &Holding) -> Option<(Reason, String)> {
     }
     let Over { held, limit, more_at } = holding.over?;
     let message = format!(
-        "{held} removals are held: at most {limit} instances are removed per minute, the next at {more_at}; {cure}"
+        "{held} removals are delayed: at most {limit} instances are removed per minute, the next at {more_at}; {cure}"
     );
     Some((Reason::RemovalHeld, message))
 }
@@ -276,7 +279,7 @@ fn nowhere(view: &View<'_>) -> Option<(Reason, String)> {
     }
     let on = Wait::addon(WaitOn::Placement(namespace, name));
     let message = format!(
-        "{on}; changes of spec.configuration are rolled out only to its clusters, so no cluster is updated"
+        "{on}; changes to spec.configuration are rolled out only to its clusters, so no cluster is updated"
     );
     Some((Reason::PlacementNotFound, message))
 }
@@ -331,7 +334,7 @@ impl Open {
             let on = WaitOn::Decision(one.by.namespace.clone(), one.by.name.clone());
             return Self::Wait(
                 Reason::DecisionNotFound,
-                format!("{}; {message}", Wait::addon(on)),
+                format!("{}. {message}", Wait::addon(on)),
             );
         }
         if census.open() > 0 {
@@ -363,7 +366,7 @@ fn rollup<'a>(
     let sound = || Wish::new(STALLED, Status::False, Reason::NotStalled, "");
     match (fault, open) {
         (Some(&Faulty { reason, why, arrival }), _) => {
-            let ready = Wish::new(READY, Status::False, reason, format!("{why}; {message}"));
+            let ready = Wish::new(READY, Status::False, reason, format!("{why}. {message}"));
             match arrival {
                 Some(arrival) => [ready, arrival.wish(reason, why), sound()],
                 None => [ready, settled(), Wish::new(STALLED, Status::True, reason, why)],

@@ -24,7 +24,7 @@ pub(crate) fn adopted(view: &View<'_>, instance: &Instance, kept: &BTreeSet<Name
         return None;
     }
     let message = format!(
-        "{manager} applies it: its fields are {manager}'s, and the install strategy of {} never takes it away",
+        "{manager} applies the ManagedClusterAddOn and owns its fields, so the install strategy of {} never removes it",
         view.addon.name
     );
     Some(Wish::new(ADOPTED, Status::True, Reason::AppliedByOthers, message))

@@ -38,7 +38,7 @@ fn handed_out<'a>(view: &View<'_>, member: &'a Member<'_>, trouble: Option<&'a T
     let mut message = set_aside(view.addon, member.instance);
     if member.effective.undone {
         message.to_mut().push_str(
-            "; they are the last known good configuration: the rollout of the placement was undone",
+            "; they are the last known good configuration, because the rollout of the placement was undone",
         );
     }
     Wish::new(

@@ -152,7 +152,7 @@ impl<'a> RollUpInput<'a> {
                 "Ready",
                 Status::True,
                 Reason::Ready,
-                "the add-on runs with the last known good configuration: see the condition Configured",
+                "the add-on runs with the last known good configuration; see the condition Configured",
             ),
             (Some(Status::True) | None, None) => Wish::new(
                 "Ready",

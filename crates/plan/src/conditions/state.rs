@@ -78,7 +78,7 @@ impl Phase {
             Self::Install => "install",
             Self::Upgrade => "upgrade",
             Self::Rollback => "rollback",
-            Self::Upkeep => "upkeep",
+            Self::Upkeep => "reconciliation",
             Self::Hook => "pre-delete hook",
         }
     }

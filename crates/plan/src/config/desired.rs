@@ -43,8 +43,13 @@ pub(crate) struct Effective {
 }
 
 impl Desired {
-    /// Returns what is wrong, to follow the name of the reference.
+    /// Returns the layer and what is wrong, to follow the name of the reference.
     pub(crate) fn why(&self) -> Option<String> {
+        Some(format!("({}) {}", self.source, self.fault_text()?))
+    }
+
+    /// Returns what is wrong, to follow the name of the reference or *it*.
+    pub(crate) fn fault_text(&self) -> Option<String> {
         let what = match self.fault? {
             ConfigFault::Absent(Absence::Missing) => "does not exist".to_owned(),
             ConfigFault::Absent(Absence::NeedsNamespace) => {
@@ -62,19 +67,20 @@ impl Desired {
             ConfigFault::OffLimits => {
                 let of = &self.config.of;
                 let why = off_limits(&of.group, &of.resource).unwrap_or("its type may not be read");
-                format!("is not read, because it is never a configuration: {why}")
+                format!("is not read, because its type cannot be a configuration: {why}")
             }
             ConfigFault::TooManyTypes => format!(
                 "is not read: the object that refers to it refers to more than {MOST_CONFIG_TYPES} types of configurations"
             ),
             ConfigFault::Unsupported => "is of a type that the add-on does not support".to_owned(),
             ConfigFault::OfAnotherAddon => {
-                "is made for another add-on: its spec.addonName is not the name of this one".to_owned()
+                "is for another add-on (its spec.addonName), and requests hub permissions or a custom signer"
+                    .to_owned()
             }
             ConfigFault::Superseded => "differs from the last known good content".to_owned(),
             ConfigFault::NoSuchVersion => "requires a version that no AddOnTemplate provides".to_owned(),
         };
-        Some(format!("{what} ({})", self.source))
+        Some(what)
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) enum ConfigFault {
     TooManyTypes,
     /// The add-on does not support the type.
     Unsupported,
-    /// The template is made for another add-on.
+    /// The template is for another add-on, and requests access to the hub.
     OfAnotherAddon,
     /// What was known to be good has been edited since.
     Superseded,

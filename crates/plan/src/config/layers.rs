@@ -33,8 +33,8 @@ impl std::fmt::Display for Source {
         match self {
             Self::Default => f.write_str("a default of the add-on"),
             Self::Placement { namespace, name } => write!(f, "from placement {namespace}/{name}"),
-            Self::Cluster => f.write_str("the cluster's own"),
-            Self::Version => f.write_str("chosen by version"),
+            Self::Cluster => f.write_str("from the ManagedClusterAddOn"),
+            Self::Version => f.write_str("selected by version"),
             Self::KnownGood(_) => {
                 f.write_str("the last known good configuration, because the rollout was undone")
             }
@@ -152,7 +152,7 @@ pub(crate) fn set_aside(addon: &AddOn, instance: &Instance) -> Cow<'static, str>
     }
     let parts = parts.join(", ");
     Cow::Owned(format!(
-        "Configurations configured; the add-on protects the following choices of its spec, which are ignored: {parts}"
+        "Configurations configured; the ManagedClusterAddOn sets fields that the add-on protects, and they are ignored: {parts}"
     ))
 }
 

@@ -152,7 +152,7 @@ pub(super) fn look_up(view: &View<'_>, entry: &Entry, note: Note<'_>, deployed: 
     if let Source::KnownGood(hash) = &entry.source {
         let copy = view.kept_content(&entry.config, hash);
         // A program that reads the object by its name finds no copy.
-        let copy = copy.filter(|(.., content)| deployed && is_for(view.addon, content));
+        let copy = copy.filter(|(.., content)| deployed && is_for(view, content));
         let (generation, fault) = known_good(view, &entry.config, hash, deployed || !note.by_others);
         return match (fault, copy) {
             (Some(_), Some((place, kept, _))) => Desired {
@@ -219,14 +219,20 @@ fn known_good(
     }
 }
 
-/// A template gives its agents certificates and permissions; whose they are, its author says.
+/// A template may give its agents permissions and certificates: they are for the add-on that its author names.
 fn is_of_another(view: &View<'_>, config: &ConfigRef) -> bool {
     let found = is_template(&config.of).then(|| view.config(config)).flatten();
-    found.is_some_and(|found| !is_for(view.addon, found))
+    found.is_some_and(|found| !is_for(view, found))
 }
 
-fn is_for(addon: &AddOn, content: &Config) -> bool {
-    !matches!(*content.content, Content::Template(_)) || content.addon == addon.name
+fn is_for(view: &View<'_>, content: &Config) -> bool {
+    match &*content.content {
+        Content::Template(template) => view
+            .settings()
+            .template_sharing
+            .permits(template, &view.addon.name),
+        Content::Deployment(_) | Content::Hub => true,
+    }
 }
 
 /// Another program has computed another hash of what is there now: it knows its kind better, and writing ours would only

@@ -232,7 +232,7 @@ fn tend(view: &View<'_>, wanted: &Wanted<'_>, stand: &InstanceFate<'_>) -> Optio
     let is_ours = |mark: &str| !instance.claims.has(mark);
     if instance.deselected_at.is_some() && is_ours(terms::DESELECTED_AT) {
         annotations.insert(terms::DESELECTED_AT.to_owned(), Value::Null);
-        why = "the add-on is no longer to be removed";
+        why = "the cluster is selected again";
     }
     if let Some(mark) = passed_on(wanted, stand).filter(|_| is_ours(terms::INSTALLED_BY)) {
         annotations.insert(terms::INSTALLED_BY.to_owned(), Value::from(mark));

@@ -112,7 +112,7 @@ fn config_origin(desired: &Desired, assigned: &[Reference]) -> ConfigOrigin {
         config: desired.config.clone(),
         hash: desired.hash.clone(),
         from: desired.source.to_string(),
-        fault: desired.why(),
+        fault: desired.fault_text(),
         until_then: before.filter(|_| !assigned.iter().any(is_given)).cloned(),
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn answer(
     let Some(first) = certificates.peek().copied() else {
         let why = entitled.lack(&request.signer);
         let why = format!(
-            "no certificate of the signer {}: {why}",
+            "no certificate is issued by the signer {}: {why}",
             shortened(&request.signer)
         );
         return Err(refusal(Reason::SignerNotRegistered, why));
@@ -245,7 +245,7 @@ fn check_usages(usages: &[Name], for_hub: bool) -> Result<(), Refusal> {
     const ALSO: [&str; 2] = ["server auth", "key agreement"];
     let allowed = |usage: &str| CLIENT.contains(&usage) || (!for_hub && ALSO.contains(&usage));
     if let Some(other) = usages.iter().find(|usage| !allowed(usage)) {
-        let why = format!("usage {:?} is not one of an agent's", shortened(other));
+        let why = format!("usage {:?} is not allowed for an agent", shortened(other));
         return Err(refusal(Reason::UsagesNotAllowed, why));
     }
     let proves = |usage: &Name| &**usage == "client auth" || (!for_hub && &**usage == "server auth");

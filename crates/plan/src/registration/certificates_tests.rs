@@ -3,8 +3,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use store::{
-    AgentIdentity, CertificateSubject, Meta, Registration, Template, agent_groups, agent_user,
-    agent_user_prefix,
+    AgentIdentity, CertificateSubject, Meta, Permission, Registration, Settings, Template, TemplateSharing,
+    agent_groups, agent_user, agent_user_prefix,
 };
 
 const CUSTOM: &str = "example.com/signer";
@@ -94,8 +94,9 @@ fn judged(request: &Request, custom: AgentIdentity) -> String {
 }
 
 fn judged_by(request: &Request, template: &Template) -> String {
-    let names = (Name::from("hello"), Name::from("c1"));
-    let entitled = Entitled::of(template, &names.0, &names.1).expect("the template is the add-on's");
+    let (names, settings) = ((Name::from("hello"), Name::from("c1")), Settings::default());
+    let entitled =
+        Entitled::of(template, &names.0, &names.1, &settings).expect("the template is the add-on's");
     told(request, &entitled)
 }
 
@@ -289,11 +290,11 @@ fn usages_and_names_stay_those_of_an_agent() {
     );
     row(
         &used(HUB, &["server auth", "client auth"]),
-        &expect![[r#"UsagesNotAllowed: usage "server auth" is not one of an agent's"#]],
+        &expect![[r#"UsagesNotAllowed: usage "server auth" is not allowed for an agent"#]],
     );
     row(
         &used(CUSTOM, &["cert sign", "client auth"]),
-        &expect![[r#"UsagesNotAllowed: usage "cert sign" is not one of an agent's"#]],
+        &expect![[r#"UsagesNotAllowed: usage "cert sign" is not allowed for an agent"#]],
     );
     row(
         &used(HUB, &["digital signature"]),
@@ -322,7 +323,7 @@ fn what_is_approved_is_signed_only_if_it_passes_and_only_by_a_custom_signer() {
     row(
         &request("example.com/other", worker()),
         &expect![
-            "SignerNotRegistered: no certificate of the signer example.com/other: no registration of the add-on's template names it"
+            "SignerNotRegistered: no certificate is issued by the signer example.com/other: no registration in the add-on's template has this signer"
         ],
     );
     let malformed = Request {
@@ -384,10 +385,40 @@ fn the_signer_of_the_hub_is_reserved_whatever_a_template_states() {
 }
 
 #[test]
-fn a_template_of_another_add_on_gives_nothing() {
+fn a_template_of_another_add_on_gives_only_the_agents_own_name() {
     let names = (Name::from("other"), Name::from("c1"));
-    let hello = template(vec![Registration::KubeClient(Vec::new())]);
-    assert!(Entitled::of(&hello, &names.0, &names.1).is_none());
+    let mut settings = Settings::default();
+    let client = || Registration::KubeClient(Vec::new());
+    let plain = template(vec![client()]);
+    let permitted = template(vec![Registration::KubeClient(vec![Permission::CurrentCluster(
+        "reader".into(),
+    )])]);
+    let signed = template(vec![client(), signer(CUSTOM, stated(), "ca")]);
+    let faulty = template(vec![client(), Registration::Faulty("why".into())]);
+    let own = Entitled::of(&plain, &names.0, &names.1, &settings).expect("it requests nothing on the hub");
+    let user = own.bearer(Certificate::OfTheHub, "").user;
+    assert_eq!(user, agent_user("c1", "other"));
+    for template in [&permitted, &signed, &faulty] {
+        assert!(
+            Entitled::of(template, &names.0, &names.1, &settings).is_none(),
+            "{template:?}"
+        );
+    }
+    // As in OCM; reserved signers and names stay with their add-on.
+    settings.template_sharing = TemplateSharing::WithAccess;
+    let all = Entitled::of(&signed, &names.0, &names.1, &settings).expect("all templates are shared");
+    assert_eq!(all.certificates(CUSTOM).count(), 1);
+    let proxy = "open-cluster-management.io/proxy-agent-signer";
+    let reserved = template(vec![signer(proxy, stated(), "ca")]);
+    let all = Entitled::of(&reserved, &names.0, &names.1, &settings).expect("all templates are shared");
+    assert_eq!(all.certificates(proxy).count(), 0);
+    let theirs = AgentIdentity::Stated(Arc::new(CertificateSubject {
+        user: "open-cluster-management:hello".into(),
+        ..CertificateSubject::default()
+    }));
+    let named = template(vec![signer(CUSTOM, theirs, "ca")]);
+    let all = Entitled::of(&named, &names.0, &names.1, &settings).expect("all templates are shared");
+    assert_eq!(all.certificates(CUSTOM).count(), 0);
 }
 
 #[test]
@@ -399,7 +430,8 @@ fn what_is_taken_away_is_not_answered() {
         template(vec![client()]),
     );
     let other_secret = template(vec![signer(CUSTOM, stated(), "another")]);
-    let all = Entitled::of(&both, &names.0, &names.1).unwrap();
+    let settings = Settings::default();
+    let all = Entitled::of(&both, &names.0, &names.1, &settings).unwrap();
     let (hub, own) = (request(HUB, agent()), request(CUSTOM, worker()));
     let rows = [
         (all, "approve", "approve"),

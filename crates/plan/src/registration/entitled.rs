@@ -5,9 +5,10 @@
 //! an add-on and of a cluster: no status, and no object that a cluster can write, is ever a part of it. Whatever else is known
 //! can only remove.
 
+use model::{OwnSigner, ReservedSigners, check_certificate_name};
 use store::{
-    AgentIdentity, CertificateSubject, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Template,
-    agent_groups, agent_user, agent_user_prefix,
+    AgentIdentity, CertificateSubject, KUBE_CLIENT_SIGNER, Name, Permission, Registration, Settings,
+    Template, agent_groups, agent_user, agent_user_prefix,
 };
 
 /// What an agent is entitled to.
@@ -19,6 +20,8 @@ pub(super) struct Entitled<'v> {
     /// What another template must ask for as well.
     and: Option<&'v Template>,
     certificates: Certificates,
+    /// The signers that only certain add-ons may have, if the template is for another add-on.
+    reserved: Option<&'v ReservedSigners>,
 }
 
 /// Which certificates are left.
@@ -56,16 +59,43 @@ pub(super) struct Bearer {
 }
 
 impl<'v> Entitled<'v> {
-    /// Returns what a template's content gives to the agent of an add-on on a cluster; nothing if it is made for another
-    /// add-on.
-    pub(super) fn of(template: &'v Template, addon: &'v Name, cluster: &'v Name) -> Option<Self> {
-        (template.addon == *addon).then_some(Self {
-            addon,
-            cluster,
-            template,
-            and: None,
-            certificates: Certificates::All,
-        })
+    /// Returns what a template's content gives to the agent of an add-on on a cluster; nothing if it is for another add-on that does not
+    /// share it.
+    pub(super) fn of(
+        template: &'v Template,
+        addon: &'v Name,
+        cluster: &'v Name,
+        settings: &'v Settings,
+    ) -> Option<Self> {
+        let is_own = template.addon == *addon;
+        settings
+            .template_sharing
+            .permits(template, addon)
+            .then_some(Self {
+                addon,
+                cluster,
+                template,
+                and: None,
+                certificates: Certificates::All,
+                reserved: (!is_own).then_some(&settings.reserved_signers),
+            })
+    }
+
+    /// Returns whether the add-on may have a certificate. The template was checked for the add-on in its `spec.addonName`; signers and names
+    /// that are reserved for that one are not for others.
+    fn is_for_addon(&self, certificate: &Certificate<'v>) -> bool {
+        let (Some(reserved), Certificate::OfOwnSigner { signer, subject, .. }) = (self.reserved, certificate)
+        else {
+            return true;
+        };
+        let names = subject.iter().flat_map(|subject| {
+            let lists = subject.groups.iter().chain(&subject.units);
+            lists.chain([&subject.user])
+        });
+        OwnSigner::parse(signer, self.addon, reserved).is_ok()
+            && names
+                .into_iter()
+                .all(|name| check_certificate_name(name, self.addon).is_ok())
     }
 
     /// Leaves the certificates that another template asks for as well.
@@ -137,8 +167,10 @@ impl<'v> Entitled<'v> {
             and.is_none_or(|other| other.registrations.iter().any(|same| is_same(one, same)))
         };
         let each = self.template.registrations.iter().filter(asks_too);
+        let this = *self;
         each.filter_map(certificate)
             .filter(is_left)
+            .filter(move |one| this.is_for_addon(one))
             .filter(move |one| one.signer() == signer)
     }
 
@@ -147,10 +179,10 @@ impl<'v> Entitled<'v> {
         let names_it = |one: Certificate<'_>| one.signer() == signer;
         let mut named = self.template.registrations.iter().filter_map(certificate);
         match self.certificates {
-            _ if !named.any(names_it) => "no registration of the add-on's template names it",
+            _ if !named.any(names_it) => "no registration in the add-on's template has this signer",
             Certificates::OfOwnSigners => "the agent registers with tokens",
             Certificates::OfTheHub => "the content that is assigned to the cluster is no longer known",
-            Certificates::All => "the template that is assigned to the cluster does not name it",
+            Certificates::All => "the template that is assigned to the cluster does not have this signer",
         }
     }
 

@@ -106,10 +106,10 @@ fn withdrawn(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> 
     }
     match view.unbindable(&grant.cluster, &key.namespace, kind, role)? {
         Unbindable::Name | Unbindable::Unlabelled | Unbindable::Danger(_) => {
-            Some(delete(key, grant, "the role is no longer one for agents"))
+            Some(delete(key, grant, "the role is no longer allowed for agents"))
         }
         Unbindable::Namespace if key.namespace != grant.cluster && view.cluster(&key.namespace).is_some() => {
-            Some(delete(key, grant, "the namespace is that of another cluster"))
+            Some(delete(key, grant, "the namespace belongs to another cluster"))
         }
         Unbindable::Namespace | Unbindable::Withheld => None,
     }
@@ -129,7 +129,7 @@ fn narrowed(view: &View<'_>, key: &ObjectKey, grant: &Grant) -> Option<Action> {
         object: key.clone(),
         before: Revision::from(&grant.meta),
         patch: json!({"subjects": subjects(&Holders::Agent, &grant.cluster, &view.addon.name)}).into(),
-        why: "agents of other clusters hold the permission",
+        why: "agents of other clusters have the permission",
     })
 }
 

@@ -89,19 +89,19 @@ fn words(why: Unbindable, namespace: &str, kind: &str, role: &Name) -> String {
             "list the namespace in --hub-permission-namespaces".to_owned(),
         ),
         Unbindable::Unlabelled => (
-            "it is not on the hub with the label for agents".to_owned(),
-            format!("label it {}", label()),
+            "the hub has no such role with the label for agents".to_owned(),
+            format!("set the label {} on the role", label()),
         ),
         Unbindable::Withheld => (
             "the hub does not show which roles are labelled for agents".to_owned(),
             "allow Tidegate to list and watch roles and clusterroles".to_owned(),
         ),
         Unbindable::Danger(danger) => (
-            format!("it {}", danger.words()),
-            "remove that from the role".to_owned(),
+            format!("the role {}", danger.words()),
+            "remove these permissions from the role".to_owned(),
         ),
     };
-    format!("{kind} {role:?} in namespace {namespace:?} is held: {why}; hint: {cure}")
+    format!("{kind} {role:?} in namespace {namespace:?} is not bound: {why}; hint: {cure}")
 }
 
 fn name(instance: &Instance, kind: &str, index: usize) -> String {

@@ -67,7 +67,7 @@ fn put(view: &View<'_>, report: &mut Report<'_>, failed: &Condition, now: Timest
         .find(|known| *failed.reason == *known)
         .unwrap_or(Reason::RegistrationNotApplied);
     let refers = format!(
-        "the registration of the agent is not applied: see the condition {}",
+        "the registration of the agent is not applied; see the condition {}",
         failed.kind
     );
     let instance = report.instance;

@@ -158,7 +158,8 @@ impl<'v> Registrar<'v> {
         let instance = member.instance;
         let due = due(&self.view, member);
         let (addon, cluster) = (&self.view.addon.name, &instance.cluster);
-        let Some((due, entitled)) = due.and_then(|due| Some((due, Entitled::of(due, addon, cluster)?)))
+        let Some((due, entitled)) =
+            due.and_then(|due| Some((due, Entitled::of(due, addon, cluster, self.view.settings())?)))
         else {
             return Basis::Unknown;
         };
@@ -199,7 +200,7 @@ impl<'v> Registrar<'v> {
         }
         if !self.view.is_clusters_own(&instance.cluster) {
             said.permission_failed(&format!(
-                "namespace {:?} is not that of a cluster",
+                "namespace {:?} is not the namespace of a cluster",
                 instance.cluster
             ));
             return;
@@ -286,7 +287,7 @@ impl<'v> Registrar<'v> {
     fn leave_alone(&self, instance: &Instance, said: &mut RegistrationMessages) {
         let first = self.requests.get(&instance.cluster).and_then(|all| all.first());
         let refused = first.map(|request| {
-            let why = "no content is known and assigned that an identity could be derived from";
+            let why = "the identity of the agent cannot be determined, because no known configuration is assigned to the cluster";
             let reason = Reason::RegistrationUnknown;
             (
                 &request.name,

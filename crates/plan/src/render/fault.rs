@@ -50,25 +50,28 @@ impl std::fmt::Display for RenderFault {
         match self {
             Self::NoTemplate => write!(f, "no AddOnTemplate is among the effective configurations"),
             Self::Substitution(place, fault) => write!(f, "{place}: {fault}"),
-            Self::NotAnObject(place, field) => write!(f, "{place}: it has no {field}"),
+            Self::NotAnObject(place, field) => write!(f, "{place} has no {field}"),
             Self::Twice(one, other, object) => write!(f, "{one} and {other} are both {object}"),
             Self::TooLarge(place, size) => {
-                write!(f, "{place}: it takes {size} bytes; one work holds {LARGEST}")
+                write!(
+                    f,
+                    "{place} takes {size} bytes; one ManifestWork holds at most {LARGEST} bytes"
+                )
             }
             Self::Boundless(place) => write!(
                 f,
-                "{place}: it takes more than {ONE} bytes; one work holds {LARGEST}"
+                "{place} takes more than {ONE} bytes; one ManifestWork holds at most {LARGEST} bytes"
             ),
             Self::TooMuch => write!(f, "all manifests together take more than {ALL} bytes"),
             Self::SharedTooLarge(size) => write!(
                 f,
-                "what every work carries beside its manifests takes {size} bytes; one work holds {LARGEST}"
+                "the part of each ManifestWork other than its manifests takes {size} bytes; one ManifestWork holds at most {LARGEST} bytes"
             ),
             Self::ImageRegistries(why) => write!(
                 f,
                 "annotation open-cluster-management.io/image-registries of the cluster: {why}"
             ),
-            Self::CaBundle => write!(f, "proxyConfig.caBundle: it must be PEM certificates in base64"),
+            Self::CaBundle => write!(f, "proxyConfig.caBundle must be PEM certificates in base64"),
             Self::Container(pattern, why) => {
                 write!(f, "resourceRequirements: containerID {pattern:?}: {why}")
             }

@@ -482,7 +482,7 @@ mod tests {
         let place = "manifest 0 (ConfigMap n/a)";
         assert_eq!(
             fault,
-            format!("{place}: it takes more than 819200 bytes; one work holds 409600")
+            format!("{place} takes more than 819200 bytes; one ManifestWork holds at most 409600 bytes")
         );
         let large = |number: usize| config_map(&format!("c{number}"), json!({"a": "{{A}}".repeat(390)}));
         let many = template((0..40).map(large).collect());
@@ -503,7 +503,7 @@ mod tests {
             .collect();
         let fault = render(&template(json!([many])), &config).unwrap_err().to_string();
         assert!(
-            fault.ends_with("it takes more than 819200 bytes; one work holds 409600"),
+            fault.ends_with("takes more than 819200 bytes; one ManifestWork holds at most 409600 bytes"),
             "{fault}"
         );
     }
@@ -745,18 +745,19 @@ mod tests {
                     config_map("x", json!({"a": "{{ONE}} {{CLUSTER_NAME}} {{TWO}}{{ONE}}"})),
                     config_map("y", json!({"{{THREE}}": ["{{ no.name }}", "{{{FOUR}}}"]}))
                 ]),
-                "manifest 0 (ConfigMap n/x): data.a: unknown variable \"ONE\", and in the same template \"TWO\", \"THREE\", \"FOUR\"",
+                "manifest 0 (ConfigMap n/x): data.a: unknown variable \"ONE\"; other unknown variables in the template: \"TWO\", \
+                 \"THREE\", \"FOUR\"",
             ),
             (
                 json!([config_map("x", json!({"a": "{{CLUSTER_NAME"}))]),
-                "manifest 0 (ConfigMap n/x): data.a: braces that are never closed in \"{{CLUSTER_NAME\"",
+                "manifest 0 (ConfigMap n/x): data.a: unclosed braces in \"{{CLUSTER_NAME\"",
             ),
-            (json!([{"kind": "X"}]), "manifest 0 (X): it has no apiVersion"),
-            (json!([7]), "manifest 0: it has no apiVersion"),
-            (json!([{"apiVersion": "v1"}]), "manifest 0: it has no kind"),
+            (json!([{"kind": "X"}]), "manifest 0 (X) has no apiVersion"),
+            (json!([7]), "manifest 0 has no apiVersion"),
+            (json!([{"apiVersion": "v1"}]), "manifest 0 has no kind"),
             (
                 json!([{"apiVersion": "v1", "kind": "X", "metadata": {}}]),
-                "manifest 0 (X): it has no metadata.name",
+                "manifest 0 (X) has no metadata.name",
             ),
             (
                 json!([
@@ -771,7 +772,7 @@ mod tests {
                     config_map("small", json!({})),
                     config_map("big", json!({"a": big()}))
                 ]),
-                "manifest 1 (ConfigMap n/big): it takes 409725 bytes; one work holds 409600",
+                "manifest 1 (ConfigMap n/big) takes 409725 bytes; one ManifestWork holds at most 409600 bytes",
             ),
         ];
         for (manifests, expected) in rows {

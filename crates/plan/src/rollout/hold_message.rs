@@ -155,7 +155,7 @@ impl Notice {
     /// The change is only for the clusters of `what`.
     pub(super) fn outside(what: &str) -> Self {
         let message = format!(
-            "changes of spec.configuration are rolled out only to the clusters of {what}; this cluster keeps its current configuration"
+            "changes to spec.configuration are rolled out only to the clusters of {what}; this cluster keeps its current configuration"
         );
         Self::new(Reason::OutsideRollout, Attention::Meant, message)
     }
@@ -163,7 +163,7 @@ impl Notice {
     /// The change would be for the clusters of `what`, which does not exist: it is rolled out to no cluster.
     pub(super) fn nowhere(what: &str) -> Self {
         let message = format!(
-            "{what} does not exist, and changes of spec.configuration are rolled out only to its clusters; this cluster keeps its current \
+            "{what} does not exist, and changes to spec.configuration are rolled out only to its clusters; this cluster keeps its current \
              configuration"
         );
         Self::new(Reason::PlacementNotFound, Attention::Act, message)
@@ -179,12 +179,15 @@ impl Notice {
     pub(super) fn window(text: &str, opens: Option<Timestamp>) -> Self {
         let text = cut(text);
         let message = format!(
-            "waiting for a window of the annotation {}: {text}",
+            "waiting for a window of the annotation {} ({text})",
             terms::ROLLOUT_WINDOW
         );
-        let opens = opens.map_or_else(|| "never".to_owned(), |at| format!("at {at}"));
+        let opens = opens.map_or_else(
+            || "no window opens".to_owned(),
+            |at| format!("the next window opens at {at}"),
+        );
         Self {
-            wait: Name::from(format!("{message}; it opens {opens}")),
+            wait: Name::from(format!("{message}; {opens}")),
             ..Self::new(Reason::WaitingForWindow, Attention::Wait, message)
         }
     }
@@ -223,7 +226,7 @@ impl Notice {
     pub(super) fn approval(entry: Approval) -> Self {
         let Approval { place, group, .. } = &entry;
         let message = format!(
-            "{} by the entry {entry} of the annotation {}",
+            "{}; to approve, add the entry {entry} to the annotation {}",
             unapproved(&format!("decision group {group} of placement {place}")),
             terms::APPROVED
         );
@@ -289,32 +292,29 @@ impl Notice {
             Hold::Failures => {
                 let sentence = if let Some(group) = awaited.mandatory {
                     format!(
-                        "the rollout of {what} has stopped: a cluster of the mandatory decision group {group} failed or timed out, and no \
-                         failure is tolerated there"
+                        "the rollout of {what} has stopped because a cluster of the mandatory decision group {group}, which tolerates no \
+                         failure, failed or timed out"
                     )
                 } else {
                     let allowed = course
                         .tolerance
                         .map_or_else(String::new, |most| format!(" ({most})"));
                     format!(
-                        "the rollout of {what} has stopped: more clusters failed or timed out than maxFailures{allowed} allows"
+                        "the rollout of {what} has stopped because more clusters failed or timed out than maxFailures{allowed} allows"
                     )
                 };
                 (Reason::TooManyFailures, followed(&sentence, &awaited.faults()))
             }
             Hold::Group => {
                 let groups = &awaited.groups;
-                let groups = if groups.is_empty() {
-                    String::new()
-                } else {
-                    format!(" {groups}")
+                let groups = match groups.count() {
+                    0 => "the earlier decision groups".to_owned(),
+                    1 => format!("the earlier decision group {groups}"),
+                    _ => format!("the earlier decision groups {groups}"),
                 };
                 (
                     Reason::WaitingForGroup,
-                    format!(
-                        "waiting for the earlier decision groups{groups} of {what}{}",
-                        soaking(course)
-                    ),
+                    format!("waiting for {groups} of {what}{}", soaking(course)),
                 )
             }
             Hold::Approval => (Reason::WaitingForApproval, unapproved(what)),
@@ -344,19 +344,20 @@ impl Notice {
 pub(crate) fn gone(lost: &Desired) -> String {
     let hash = lost.hash.get(..SHORT).unwrap_or(&lost.hash);
     let what = lost.config.told();
-    let copy = lost.copy.as_deref().unwrap_or_default();
+    let copy = lost.copy.as_deref().filter(|copy| !copy.is_empty());
+    let copy = copy.map_or_else(String::new, |copy| format!(" ({copy})"));
     match lost.fault {
         Some(ConfigFault::Superseded) => format!(
-            "{what} was edited in place, and its last known good content (hash {hash}) is no longer on the hub; apply that content again: \
-             {copy}"
+            "{what} was edited in place, and its last known good content (hash {hash}) is no longer on the hub{copy}; apply that \
+             content again"
         ),
         fault => {
             let unusable = format!(
-                "{what} with its last known good content (hash {hash}) cannot be used: it {}",
-                lost.why().unwrap_or_default()
+                "{what} with its last known good content (hash {hash}) cannot be used, because it {}",
+                lost.fault_text().unwrap_or_default()
             );
             match fault {
-                Some(ConfigFault::Absent(_)) => format!("{unusable}; create it again: {copy}"),
+                Some(ConfigFault::Absent(_)) => format!("{unusable}{copy}; create it again"),
                 _ => unusable,
             }
         }

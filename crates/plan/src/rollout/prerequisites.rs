@@ -34,8 +34,8 @@ impl Standing {
             Self::Absent => "not installed on the cluster",
             Self::Coming => "not installed on the cluster yet",
             Self::Leaving => "being removed from the cluster",
-            Self::Behind => "not up to date there",
-            Self::Unavailable => "not available there",
+            Self::Behind => "not up to date on the cluster",
+            Self::Unavailable => "not available on the cluster",
         }
     }
 }

@@ -37,7 +37,7 @@ impl Blocker {
     /// A placement that `spec.configuration` names and that does not exist.
     pub(super) fn nowhere(what: &str) -> Self {
         let message = format!(
-            "{what} does not exist; changes of spec.configuration are rolled out only to its clusters, so no cluster is updated"
+            "{what} does not exist; changes to spec.configuration are rolled out only to its clusters, so no cluster is updated"
         );
         Self {
             reason: Reason::PlacementNotFound,

@@ -26,10 +26,10 @@ const NEVER: &str = "no last known good configuration is recorded: the controlle
                      after the annotation has requested an undo";
 const SAME: &str = "the configuration that failed is the last known good configuration";
 const GOVERNED: &str =
-    "spec.configuration.rolloutStrategy controls the changes here, and it counts no failures";
-const LONG: &str = "there are more configurations than a condition can name";
+    "spec.configuration.rolloutStrategy controls the rollout, and it does not count failures";
+const LONG: &str = "there are more configurations than a condition can list";
 const AHEAD: &str =
-    "the time in the annotation tidegate.io/retried is in the future; until then nothing is undone";
+    "the time in the annotation tidegate.io/retried is in the future; no rollout is undone before that time";
 
 /// Whether the rollout over one placement is undone.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ impl<'a> Undo<'a> {
                 Some((
                     Reason::UndoImpossible,
                     format!(
-                        "{failures}; no further cluster is updated, and the rollout cannot be undone: {why}"
+                        "{failures}. No further cluster is updated, and the rollout cannot be undone: {why}"
                     ),
                 ))
             }
@@ -167,12 +167,12 @@ pub(crate) fn failures(placed: &Placed, breach: Breach, then: &str) -> String {
     let names = blamed(placed.culprits());
     match &placed.mandatory {
         Some(group) => format!(
-            "{failures} {clusters} of the mandatory decision group {group} failed or timed out, and no failure is tolerated \
-             there{then}; {names}"
+            "{failures} {clusters} failed or timed out in the mandatory decision group {group}, which tolerates no failures{then}. \
+             Clusters: {names}"
         ),
         None => {
             format!(
-                "{failures} {clusters} failed or timed out, maxFailures allows {tolerated}{then}; {names}"
+                "{failures} {clusters} failed or timed out, and maxFailures allows {tolerated}{then}. Clusters: {names}"
             )
         }
     }
@@ -188,7 +188,7 @@ fn told(undone: &Undone, good: &Effective) -> String {
     });
     let mut what = each.collect::<Vec<_>>().join(", ");
     if what.is_empty() {
-        what.push_str("the configuration of the specs");
+        what.push_str("the configuration that the specs request");
     }
     if news.len() > NAMED {
         what.push_str(", …");
@@ -203,8 +203,8 @@ fn told(undone: &Undone, good: &Effective) -> String {
         format!(", kept in {copies}")
     };
     format!(
-        "clusters are rolled back to the last known good configuration{kept}, because too many failed with {what}: {}; a change of the \
-         configuration starts a new rollout, and `tidegate rollout retry` tries this one again",
+        "the clusters are rolled back to the last known good configuration{kept}, because too many clusters failed with {what}: {}. A change \
+         to the configuration starts a new rollout, and `tidegate rollout retry` retries this configuration",
         undone.why
     )
 }

@@ -298,7 +298,7 @@ fn unapplied(record: Record, stage: Stage, work: &Work) -> Record {
     };
     record.because(
         Reason::WorkNotApplied,
-        format!("{what} work not applied: {}", work.failure),
+        format!("the {what} work is not applied: {}", work.failure),
     )
 }
 
@@ -372,7 +372,7 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         return held(
             case.record,
             Reason::Withdrawing,
-            "works of an earlier run or attempt are being deleted",
+            "the ManifestWorks of an earlier run or attempt are being deleted",
         );
     }
     if let Some((_, taker)) = works
@@ -436,8 +436,8 @@ fn before(record: Record, work: &Work, timeout: Option<Duration>, now: Timestamp
 fn unproven(placement: &PlacementKey) -> String {
     let PlacementKey { namespace, name } = placement;
     format!(
-        "no valid record shows that the author of the upgrade may use placement {namespace}/{name}: as a user who may get it, set \
-         the annotation {PLACEMENT_ACCESS} of the upgrade to \"renew\""
+        "no valid record shows that the author of the upgrade may use placement {namespace}/{name}; as a user who may \
+         get the placement, set the annotation {PLACEMENT_ACCESS} of the upgrade to \"renew\""
     )
 }
 

@@ -93,12 +93,12 @@ fn of_phase(phase: &str) -> Option<Event> {
         "Failed" => (
             Grade::Warning,
             Reason::RunFailed,
-            "every cluster has finished, and not all are upgraded",
+            "all clusters have finished, but not all are upgraded",
         ),
         "Halted" => (
             Grade::Warning,
             Reason::Halted,
-            "no further cluster starts: see the condition Stalled",
+            "no further cluster starts; see the condition Stalled",
         ),
         "Paused" => (
             Grade::Normal,

@@ -51,12 +51,14 @@ impl Danger {
     /// Returns what the role does, as the end of a sentence that begins with it.
     pub const fn words(self) -> &'static str {
         match self {
-            Self::Star => "allows everything of a kind (\"*\")",
-            Self::Escalates => "allows escalate, bind or impersonate",
-            Self::Tokens => "allows to create tokens of service accounts",
-            Self::Secrets => "allows to write secrets, or to read those that it does not name",
-            Self::Roles => "allows to write roles or role bindings",
-            Self::Programs => "allows to run programs on the hub",
+            Self::Star => "allows all verbs, resources or API groups (\"*\")",
+            Self::Escalates => "allows the verbs escalate, bind or impersonate",
+            Self::Tokens => "allows creating tokens of service accounts",
+            Self::Secrets => {
+                "allows writing Secrets, or reading Secrets without naming them in resourceNames"
+            }
+            Self::Roles => "allows writing Roles or RoleBindings",
+            Self::Programs => "allows running programs on the hub",
         }
     }
 }

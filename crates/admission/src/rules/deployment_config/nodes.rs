@@ -38,13 +38,13 @@ fn nodes(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
 
 fn check_label(key: &str, node: &Node<'_>, findings: &mut Findings) {
     if !is_label_key(key) {
-        let fault = Fault::of_text(Class::Invalid, key, "must be a label key");
+        let fault = Fault::of_text(Class::Invalid, key, "must be a valid label key");
         findings.deny(fault.at(node.path.clone(), NODES));
     }
     // The schema reports a value that is not a string.
     let Some(value) = node.value.as_str() else { return };
     if !is_label_value(value) {
-        let fault = Fault::of_text(Class::Invalid, value, "must be a label value");
+        let fault = Fault::of_text(Class::Invalid, value, "must be a valid label value");
         findings.deny(fault.at(node.path.clone(), NODES));
     }
 }

@@ -39,7 +39,7 @@ fn registry(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {
                 sources.insert(source, &entry.path);
             }
             Some(before) => {
-                let detail = format!("is also at {before}, which therefore has no effect");
+                let detail = format!("is also the source of {before}, which therefore has no effect");
                 let fault = Fault::of_text(Class::Duplicate, source, detail);
                 findings.warn(fault.at(entry.path.key("source"), REGISTRY));
             }

@@ -33,10 +33,10 @@ rules! { pub(in crate::rules) RULES of DeploymentConfig {
          It must not be negative, and a request must not exceed its limit. Refused.";
     refuses CONTAINER_ID, CreateAndUpdate, container_id =>
         "A `containerID` has the form `resource:name:container`.\n\n\
-         For example `deployments:agent:main`. Each part is a regular expression, or `*`, which matches any text. With any \
+         An example is `deployments:agent:main`. Each part is a regular expression, or `*`, which matches any text. With any \
          other form the controllers cannot render the manifests of the add-on for any cluster that uses the configuration. \
-         Refused. Resources apply only to `deployments`, `daemonsets` and `statefulsets`; another resource has no effect, and \
-         warns.";
+         Refused. Resources apply only to `deployments`, `daemonsets` and `statefulsets`; a \
+         `containerID` with another resource has no effect, and warns.";
 } }
 
 fn quantity(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findings) {

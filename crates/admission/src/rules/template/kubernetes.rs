@@ -16,28 +16,28 @@ const IMMUTABLE: &str = "manifest/immutable";
 rules! { pub(in crate::rules) RULES of Template {
     refuses "manifest/type", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Type, findings) =>
         "Each field of a manifest has a value of the right type.\n\n\
-         Checked with the schemas of Kubernetes 1.36, for the kinds of Kubernetes (workloads, services, configuration, \
-         roles, policies and CRDs). A cluster rejects `replicas: \"two\"` or a label `on: true`, and the ManifestWork \
-         is then not applied completely. A variable always becomes a string. Refused, with the expected type and the \
-         fix.";
+         The webhook uses the schemas of Kubernetes 1.36, for the built-in kinds of Kubernetes (workloads, services, \
+         configuration, roles, policies and CRDs). A cluster rejects `replicas: \"two\"` or a label `on: true`, and the \
+         ManifestWork is then not applied completely. A variable is always replaced with a string. Refused, with the \
+         expected type and the fix.";
     warns "manifest/unknown-field", CreateAndUpdate, |subject, findings| shape(subject, Aspect::UnknownField, findings) =>
-        "The fields of a manifest exist.\n\n\
-         Checked with the schemas of Kubernetes 1.36. Depending on how the object is applied, a cluster drops an \
-         unknown field or rejects the object: with `replica: 3` a Deployment has one replica. Warns, because a newer \
-         cluster may have the field.";
+        "Every field of a manifest exists in the schema of its kind.\n\n\
+         The webhook uses the schemas of Kubernetes 1.36. Depending on how the object is applied, a cluster drops an \
+         unknown field or rejects the object. For example, a Deployment with `replica: 3` has one replica. Warns, \
+         because a newer cluster may have the field.";
     warns "manifest/required", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Required, findings) =>
         "The required fields of a manifest are set.\n\n\
-         Checked with the schemas of Kubernetes 1.36: for example the name of a container, the port of a service, or \
-         the key of a reference. A cluster rejects the object without them. Warns, because a webhook of the cluster may \
-         set the field.";
+         The webhook uses the schemas of Kubernetes 1.36. Examples are the name of a container, the port of a service, \
+         and the key of a reference. A cluster rejects an object without such a field. Warns, because a webhook of the \
+         cluster may set the field.";
     refuses "manifest/selector", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Selector, findings) =>
         "The selector of a workload matches its pod template.\n\n\
          `spec.selector` of a Deployment, StatefulSet, DaemonSet or ReplicaSet is not empty and matches the labels of \
-         `spec.template`. Every cluster rejects anything else. Labels with a variable are not checked. Refused.";
+         `spec.template`. Every cluster rejects a workload with another selector. Labels with a variable are not checked. Refused.";
     refuses "manifest/pod", CreateAndUpdate, |subject, findings| shape(subject, Aspect::Pod, findings) =>
         "The parts of a pod are consistent.\n\n\
          The containers have different names, each `volumeMounts` entry names a volume of the pod, and the workload \
-         supports the `restartPolicy`. Every cluster rejects anything else. Refused, and the message suggests the \
+         supports the `restartPolicy`. Every cluster rejects any other pod. Refused, and the message suggests the \
          closest name.";
     warns IMMUTABLE, Update, immutable =>
         "Immutable fields of a manifest do not change.\n\n\

@@ -73,7 +73,11 @@ fn duplicate(subject: &Subject<'_, Template>, findings: &mut Findings) {
             }
             Some(before) => {
                 let shown = format!("{kind} {name}");
-                let fault = Fault::of_text(Class::Duplicate, &shown, format!("is already at {before}"));
+                let fault = Fault::of_text(
+                    Class::Duplicate,
+                    &shown,
+                    format!("is already defined at {before}"),
+                );
                 findings.deny(fault.at(manifest.path.clone(), DUPLICATE));
             }
         }
@@ -91,7 +95,7 @@ fn size(subject: &Subject<'_, Template>, findings: &mut Findings) {
             continue;
         }
         let detail = format!(
-            "has {} KiB, must have at most {} KiB to fit into a ManifestWork",
+            "the manifest has {} KiB; it must have at most {} KiB to fit into a ManifestWork",
             count.0.div_ceil(1024),
             LARGEST / 1024
         );

@@ -20,11 +20,10 @@ const CLUSTER: &str = "{{CLUSTER_NAME}}";
 
 rules! { pub(in crate::rules) RULES of Template {
     warns SAME_OBJECT, CreateAndUpdate, same_object =>
-        "An object on a cluster is deployed by one add-on.\n\n\
+        "An object on a cluster is deployed by only one add-on.\n\n\
          If the templates of two add-ons deploy the same object (group, kind, namespace and name) with different \
          content, they overwrite each other's changes, and both report that they are available. Warns at the manifest, \
-         or at the ClusterManagementAddOn when it is created later, with the other add-on and the object. Only \
-         templates count that an add-on refers to or that provide one of its versions. Does not warn if the placements \
+         or at the ClusterManagementAddOn when it is created later, with the other add-on and the object. Only templates that an add-on refers to, or that provide one of its versions, are considered. Does not warn if the placements \
          of the two add-ons have no cluster in common. Remove the object from one of the templates, or use another name \
          for it.";
 } }

@@ -9,14 +9,13 @@ use model::{OwnSigner, check_certificate_name, rule};
 
 rules! { pub(in crate::rules) RULES of Template {
     refuses rule::SIGNER, CreateAndUpdate, signers =>
-        "A custom signer is the add-on's own.\n\n\
-         A certificate from a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) authenticates its owner at the hub \
-         or as a node, with the user name that the template sets. Some signers are reserved because a component of the \
-         hub signs them: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
+        "A custom signer is not reserved for another component.\n\n\
+         A certificate from a signer of Kubernetes (`kubernetes.io/…`, `k8s.io/…`) authenticates its owner to the hub, or as a node, with the user name that the template sets. Some signers are reserved because a component of the hub signs their certificates: `open-cluster-management.io/proxy-agent-signer` for the add-on `cluster-proxy`, \
          `open-cluster-management.io/observability-signer` for `observability-controller`, \
          `open-cluster-management.io/globalhub-signer` for `multicluster-global-hub-controller`, \
-         `open-cluster-management.io/grpc` for no add-on, and those of `--reserved-signers`. Other names in the domain \
-         `open-cluster-management.io` are free. Refused; the controllers never approve or sign such a certificate. Use \
+         `open-cluster-management.io/grpc`, which no add-on may use, and the signers of `--reserved-signers`. An add-on \
+         may use any other name in the domain `open-cluster-management.io`. A reserved signer and a name that is not a \
+         domain and one name are refused; the controllers never approve or sign such a certificate. Use \
          `type: KubeClient` for access to the hub, and a signer name of your own for everything else.";
     refuses rule::SIGNER_SUBJECT, CreateAndUpdate, subjects =>
         "A certificate of a custom signer names no user or group that the hub trusts.\n\n\

@@ -45,11 +45,8 @@ fn addon_leaves_unset(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         }
         let known = known(subject, template.registration.is_some());
         let unset = unset(subject, template, &known);
-        let detail = format!(
-            "template {} needs them, and no AddOnDeploymentConfig gives them a value",
-            quoted(reference.name())
-        );
-        warn(&unset, &at.path, &detail, findings);
+        let detail = "no value in any AddOnDeploymentConfig";
+        warn(&unset, &at.path, reference.name(), detail, findings);
     }
 }
 
@@ -79,11 +76,8 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         }
     }
     let unset = unset(subject, template, &known);
-    let detail = format!(
-        "template {} needs them, and the configurations of this cluster give them no value",
-        quoted(reference.name())
-    );
-    warn(&unset, &path, &detail, findings);
+    let detail = "no value in the configurations of this cluster";
+    warn(&unset, &path, reference.name(), detail, findings);
 }
 
 /// Returns a template if it is known and for the add-on. Another rule refuses a template of another add-on.
@@ -113,7 +107,7 @@ fn unset<K: subject::Kind>(
 }
 
 /// Warns about all names, in several warnings if one is too short for them.
-fn warn(names: &[String], path: &Path, detail: &str, findings: &mut Findings) {
+fn warn(names: &[String], path: &Path, template: &str, detail: &str, findings: &mut Findings) {
     let mut rest = names;
     while !rest.is_empty() {
         let mut letters = 0_usize;
@@ -125,9 +119,18 @@ fn warn(names: &[String], path: &Path, detail: &str, findings: &mut Findings) {
         let (some, others) = rest.split_at_checked(count).unwrap_or((rest, &[]));
         rest = others;
         let some: Vec<String> = some.iter().map(|name| quoted(name)).collect();
+        let (variables, have) = if some.len() == 1 {
+            ("variable", "has")
+        } else {
+            ("variables", "have")
+        };
         let fault = Fault::bare(
             Class::NotFound,
-            format!("variables {}: {detail}", some.join(", ")),
+            format!(
+                "the {variables} {} of template {} {have} {detail}",
+                some.join(", "),
+                quoted(template)
+            ),
         );
         findings.warn(fault.at(path.clone(), UNKNOWN));
     }

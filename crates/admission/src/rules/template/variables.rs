@@ -22,12 +22,12 @@ pub(super) const KUBECONFIG: &str = "HUB_KUBECONFIG";
 rules! { pub(in crate::rules) RULES of Template {
     refuses UNCLOSED, CreateAndUpdate, unclosed =>
         "Every `{{` in a manifest is closed.\n\n\
-         A text with `{{` and without `}}` cannot be rendered. Other add-on managers crash on it, and with them every \
-         add-on of the hub stops. Refused, at the text. Add `}}`.";
+         Text that contains `{{` without `}}` cannot be rendered. Other add-on managers crash on it, and with them every \
+         add-on of the hub stops. Refused. Add `}}`.";
     refuses BLANKS, CreateAndUpdate, blanks =>
         "A variable has no spaces inside its braces.\n\n\
          Write `{{CLUSTER_NAME}}`. With spaces around the name it is not a variable, and other add-on managers replace \
-         it with nothing. Refused for the built-in variables; any other text with spaces may be part of a template of \
+         it with an empty string. Refused for the built-in variables; any other text with spaces may be part of a template of \
          another program.";
     warns UNKNOWN, CreateAndUpdate, unknown =>
         "Every variable has a value.\n\n\

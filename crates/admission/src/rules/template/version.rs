@@ -52,7 +52,7 @@ fn twice(subject: &Subject<'_, Template>, findings: &mut Findings) {
             quoted(text)
         );
         let fault = Fault::of_text(Class::Duplicate, label, detail)
-            .hint("the controllers use the first of the two by name");
+            .hint("change one of the labels: the controllers use only the template whose name comes first");
         findings.warn(fault.at(path.clone(), TWICE));
     }
 }

@@ -14,7 +14,7 @@ const WITHDRAWN: &str = "version/withdrawn";
 rules! { pub(in crate::rules) RULES of Template {
     warns WITHDRAWN, Update, withdrawn =>
         "The version label of a template does not change while clusters use it.\n\n\
-         A cluster that requires a version without a template keeps what it has and receives no further changes \
+         A cluster that requires a version without a template keeps its current manifests and receives no changes \
          (`VersionNotFound`). A cluster that requires no version is updated to the new default version, which may be \
          lower. Warns when the label is changed or removed, with the number of clusters of each kind. Create another \
          template for the new version first, and update the clusters to it.";
@@ -46,9 +46,12 @@ fn withdrawn(subject: &Subject<'_, Template>, findings: &mut Findings) {
     }
     if following > 0 {
         let next = next_default(&standing, &version, now);
-        let becomes = next.map_or_else(|| "nothing".to_owned(), |next| quoted(next.as_str()));
+        let becomes = next.map_or_else(
+            || "and no template would have a version".to_owned(),
+            |next| format!("which becomes {}", quoted(next.as_str())),
+        );
         let clusters = counted(following, addon, ["follows", "follow"]);
-        details.push(format!("{clusters} the default version, which becomes {becomes}"));
+        details.push(format!("{clusters} the default version, {becomes}"));
     }
     let detail = details.join("; ");
     let path = Path::root().key("metadata").key("labels").entry(TEMPLATE_VERSION);

@@ -27,7 +27,7 @@ use crate::{IntOrString, LabelSelectorRequirement, PlacementRef};
     status = "ManagedClustersUpgradeStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "ManagedClustersUpgrade upgrades a group of managed OpenShift clusters and tells how far each is. It never rolls back.",
+    doc = "ManagedClustersUpgrade upgrades a group of managed OpenShift clusters and reports their progress. It never rolls back.",
     printcolumn(
         name = "Version",
         type_ = "string",
@@ -102,7 +102,7 @@ pub struct UpgradeClusterSelector {
     #[schemars(length(max = 256))]
     pub cluster_sets: Vec<String>,
 
-    /// Requirements on the labels of a cluster. The key name means the cluster's name where the cluster has no such label.
+    /// Requirements on the labels of a cluster. The key name matches the name of a cluster that has no label name.
     #[schemars(schema_with = "schemas::claim_expressions")]
     pub match_expressions: Vec<LabelSelectorRequirement>,
 
@@ -124,7 +124,7 @@ pub struct UpgradeVersion {
     /// Version of OpenShift such as 4.12.0.
     pub version: String,
 
-    /// Address of the update service; unchanged when absent or empty.
+    /// URL of the update service; unchanged when absent or empty.
     pub upstream: Option<String>,
 
     /// Image of a release, for clusters without an update service; none when empty.
@@ -139,20 +139,20 @@ pub struct UpgradeVersion {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct OcpOperators {
-    /// All of them, except those of exclude; include is not read then.
+    /// Whether all operators are upgraded, except those in exclude. If true, include has no effect.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = false))]
     pub approve_all_upgrades: Option<bool>,
 
-    /// These, except those of exclude.
+    /// Operators that are upgraded, except those in exclude.
     #[schemars(length(max = 256))]
     pub include: Vec<OperatorRef>,
 
-    /// None of these.
+    /// Operators that are not upgraded.
     #[schemars(length(max = 256))]
     pub exclude: Vec<OperatorRef>,
 
-    /// Image with bash and oc that approves on the cluster; registry.redhat.io/openshift4/ose-cli:latest when empty.
+    /// Image of the Job that approves operators, with bash and oc; registry.redhat.io/openshift4/ose-cli:latest when empty.
     pub approver_image: String,
 }
 
@@ -201,7 +201,7 @@ pub struct UpgradeStrategy {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeCanary {
-    /// Which of the selected clusters they are.
+    /// Selects the canary clusters among the selected clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cluster_selector: Option<UpgradeClusterSelector>,
 }
@@ -226,7 +226,7 @@ pub struct UpgradeWindow {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeAction {
-    /// The manifests, and how they are applied and observed: what the spec of a ManifestWork has.
+    /// The manifests, and how they are applied and observed, as in the spec of a ManifestWork.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manifest_work: Option<ManifestWorkSpec>,
 

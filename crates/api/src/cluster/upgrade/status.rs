@@ -75,7 +75,7 @@ pub struct ManagedClustersUpgradeStatus {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeActionSummary {
-    /// Clusters whose turn has come: for the action after the upgrade, those that have completed it.
+    /// Clusters on which the action has started, with any result.
     pub total: i64,
 
     /// Clusters on which the manifests are applied.
@@ -150,10 +150,10 @@ pub struct UpgradePlan {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeWave {
-    /// Whether they are the canary clusters.
+    /// Whether the clusters are the canary clusters.
     pub canary: bool,
 
-    /// Their names.
+    /// Names of the clusters.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
     pub clusters: Vec<String>,
 }

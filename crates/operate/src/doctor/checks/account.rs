@@ -66,7 +66,7 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     }
     for (lost, rights) in by_loss {
         let seen = format!(
-            "{account} lacks permission to: {}; {lost}",
+            "{account} lacks permission to: {}; as a result, {lost}",
             named(&rights, facts.fleet.listing)
         );
         findings.push(Finding::warning(RIGHTS, seen).fix(fix).command(command(&rights)));
@@ -74,7 +74,7 @@ pub(super) fn rights(facts: &HubFacts) -> Vec<Finding> {
     if findings.is_empty() {
         let seen = format!(
             "{account} has all {} that it requires",
-            counted(asked.len(), "right")
+            counted(asked.len(), "permission")
         );
         findings.push(Finding::ok(RIGHTS, seen));
     }

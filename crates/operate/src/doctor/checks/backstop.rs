@@ -64,10 +64,7 @@ pub(super) fn current(facts: &HubFacts) -> Vec<Finding> {
         );
     }
     if findings.is_empty() {
-        let seen = format!(
-            "{} policies of the backstop are those that this version generates",
-            all.len()
-        );
+        let seen = format!("{} policies of the backstop match this version", all.len());
         findings.push(Finding::ok(BACKSTOP, seen));
     }
     findings

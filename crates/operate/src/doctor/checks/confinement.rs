@@ -55,7 +55,7 @@ pub(super) fn separated(facts: &HubFacts) -> Vec<Finding> {
         } else {
             let seen = format!("{user} has permissions that it does not require: {named}");
             Finding::error(SEPARATED, seen)
-                .fix("apply the manifests of this version again, then delete the binding that still grants it: with such a permission \
+                .fix("apply the manifests of this version again, then delete the binding that still grants the permission: with it, \
                        the account can get every other permission on the hub")
                 .command(format!("kubectl auth can-i {} --as={user}", first.words()))
         });
@@ -79,7 +79,7 @@ pub(super) fn in_clusters(facts: &HubFacts) -> Option<Finding> {
     }
     let (Some(policy), Some(binding)) = (&found.policy, &found.policy_binding) else {
         let seen = format!(
-            "{user} has a ClusterRoleBinding and no policy {POLICY} limits it: it can create a token of any service account"
+            "{user} has a ClusterRoleBinding, and no policy {POLICY} limits the account: it can create a token of any service account"
         );
         return Some(
             Finding::error(IN_CLUSTERS, seen)

@@ -78,13 +78,13 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
             return None;
         }
         let seen = format!(
-            "{}, none without a decision",
+            "{}, all with a PlacementDecision",
             counted(placements.len(), "placement")
         );
         return Some(Finding::ok(PLACEMENTS, seen));
     }
     let seen = format!(
-        "{} without a decision: {}",
+        "{} without a PlacementDecision: {}",
         counted(silent.len(), "placement"),
         named(&silent, fleet.listing)
     );
@@ -115,7 +115,7 @@ pub(super) fn missing_placements(fleet: &Fleet) -> Option<Finding> {
     }
     let words: Vec<String> = missing
         .iter()
-        .map(|((namespace, name), by)| format!("{namespace}/{name} (named by {by})"))
+        .map(|((namespace, name), by)| format!("{namespace}/{name} (referenced by {by})"))
         .collect();
     let first = missing.keys().next()?;
     let verb = match words.len() {
@@ -124,7 +124,7 @@ pub(super) fn missing_placements(fleet: &Fleet) -> Option<Finding> {
     };
     Some(
         Finding::error(PLACEMENTS, format!("{verb}: {}", several(&words, NAMED)))
-            .fix("create the placement, or name one that exists; until then clusters keep their configuration, and no change starts")
+            .fix("create the placement, or refer to an existing one; until then clusters keep their configuration, and no change starts")
             .command(format!("kubectl get placements -n {}", first.0)),
     )
 }
@@ -232,10 +232,7 @@ pub(super) fn agents(facts: &HubFacts) -> Option<Finding> {
         .map(|(cluster, _)| cluster.clone())
         .collect();
     if by_cluster.is_empty() {
-        let seen = format!(
-            "{}, none of them older than {PATIENCE:#}",
-            counted(works.len(), "work")
-        );
+        let seen = format!("{}, none older than {PATIENCE:#}", counted(works.len(), "work"));
         return Some(Finding::ok(AGENTS, seen));
     }
     if silent.is_empty() {
@@ -340,7 +337,7 @@ mod tests {
         assert_eq!((missing.id, missing.severity), (PLACEMENTS, Severity::Error));
         assert_eq!(
             missing.seen,
-            "2 placements do not exist: default/canary (named by rolls), default/edge (named by to-4-12)"
+            "2 placements do not exist: default/canary (referenced by rolls), default/edge (referenced by to-4-12)"
         );
         assert_eq!(decided, None, "nothing of that id is well");
         let (missing, _) = said(&["canary", "edge"]);

@@ -4,12 +4,14 @@
 
 use std::collections::BTreeSet;
 
+use admission::CONDITIONS_SINCE_MINOR;
+
 use crate::doctor::facts::{Answered, HubFacts, Reading, Stage, WebhookLists};
 use crate::doctor::finding::Finding;
 use crate::doctor::webhooks::{WebhookFault, webhook_faults};
 
 use super::hub::keeps_conditions;
-use super::place::REGISTER;
+use super::place::{REGISTER, REGISTER_WITHOUT_CONDITIONS};
 
 const REGISTERED: &str = "webhooks/registered";
 const EDITED: &str = "webhooks/as-registered";
@@ -49,7 +51,18 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
         }
     }
     let mut findings = vec![of_missing(&missing, facts.stage, lists)];
-    if !dropped.is_empty() {
+    if !dropped.is_empty() && !conditions {
+        let seen = format!(
+            "the hub drops match conditions of webhooks (Kubernetes before 1.{CONDITIONS_SINCE_MINOR}): {}",
+            sentences(&dropped)
+        );
+        findings.push(
+            Finding::error(CONDITIONS, seen)
+                .fix("replace them by the form without match conditions: the webhook that fails closed blocks every change of an add-on \
+                       while it is unavailable")
+                .command(REGISTER_WITHOUT_CONDITIONS),
+        );
+    } else if !dropped.is_empty() {
         findings.push(
             Finding::error(CONDITIONS, sentences(&dropped))
                 .fix("register them again: without match conditions the webhook that fails closed blocks all add-ons while it is \
@@ -60,6 +73,11 @@ pub(super) fn registered(facts: &HubFacts) -> Vec<Finding> {
         findings.push(Finding::ok(
             CONDITIONS,
             "the hub keeps the match conditions of every webhook",
+        ));
+    } else if missing.is_empty() {
+        findings.push(Finding::note(
+            CONDITIONS,
+            "the hub drops match conditions, and the webhooks are registered in the form without them",
         ));
     }
     if !edited.is_empty() {

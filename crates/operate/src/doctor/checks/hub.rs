@@ -2,17 +2,16 @@
 //!
 //! Decides from which version on a hub is right. Never knows a kind.
 
+use admission::CONDITIONS_SINCE_MINOR;
 use jiff::SignedDuration;
+use kubernetes::server_version::minor_version;
 
 use crate::doctor::facts::{Dates, Reading};
 use crate::doctor::finding::Finding;
+use crate::versions::OLDEST_MINOR;
 
 const KUBERNETES: &str = "kubernetes/version";
 const CLOCK: &str = "kubernetes/clock";
-
-/// The oldest minor version that hubs should have, and the one that brought match conditions (`docs/kubernetes-versions.md`).
-const MADE_FOR: u32 = 30;
-const MATCH_CONDITIONS: u32 = 28;
 
 /// The `Date` of an answer has whole seconds, and a question takes time: less than this is no difference.
 const SAME: SignedDuration = SignedDuration::from_secs(3);
@@ -21,24 +20,19 @@ const NEAR: SignedDuration = SignedDuration::from_secs(60);
 
 /// Returns whether a hub of this version keeps match conditions; one without a known version counts as new.
 pub(crate) fn keeps_conditions(version: &Reading<(String, String, String)>) -> bool {
-    minor(version).is_none_or(|minor| minor >= MATCH_CONDITIONS)
+    minor(version).is_none_or(|minor| minor >= CONDITIONS_SINCE_MINOR)
 }
 
 /// Returns the minor version of a hub of Kubernetes 1, where it is known.
 pub(super) fn minor(version: &Reading<(String, String, String)>) -> Option<u32> {
     match version {
-        Reading::Seen((major, minor, _)) => number(major, minor),
+        Reading::Seen((major, minor, _)) => minor_version(major, minor),
         Reading::NotAsked | Reading::Refused(_) => None,
     }
 }
 
-fn number(major: &str, minor: &str) -> Option<u32> {
-    let digits = minor.trim_end_matches(|one: char| !one.is_ascii_digit());
-    (major == "1").then_some(digits)?.parse().ok()
-}
-
 pub(super) fn kubernetes(version: &Reading<(String, String, String)>) -> Option<Finding> {
-    let (major, minor, whole) = match version {
+    let whole = match version {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             return Some(Finding::unknown(
@@ -46,23 +40,18 @@ pub(super) fn kubernetes(version: &Reading<(String, String, String)>) -> Option<
                 format!("the version of the hub cannot be read: {why}"),
             ));
         }
-        Reading::Seen(version) => version,
+        Reading::Seen((_, _, whole)) => whole,
     };
-    let Some(found) = number(major, minor) else {
+    let Some(found) = minor(version) else {
         let seen = format!("unknown version: Kubernetes {whole}");
         return Some(Finding::unknown(KUBERNETES, seen).fix("see docs/kubernetes-versions.md"));
     };
-    if found < MATCH_CONDITIONS {
-        let seen = format!("Kubernetes {whole} drops match conditions of webhooks");
+    if found < OLDEST_MINOR {
+        let seen = format!("Kubernetes {whole} is older than 1.{OLDEST_MINOR}, the oldest supported version");
         return Some(
-            Finding::error(KUBERNETES, seen)
-                .fix("upgrade the hub to 1.30 or newer; until then register the webhooks without conditions")
-                .command("tidegate reference webhooks --without-conditions | kubectl apply -f -"),
+            Finding::warning(KUBERNETES, seen)
+                .fix("upgrade the hub; docs/kubernetes-versions.md lists what is missing until then"),
         );
-    }
-    if found < MADE_FOR {
-        let seen = format!("Kubernetes {whole} is older than 1.30, the oldest supported version");
-        return Some(Finding::warning(KUBERNETES, seen).fix("upgrade the hub"));
     }
     Some(Finding::ok(KUBERNETES, format!("Kubernetes {whole}")))
 }
@@ -113,9 +102,8 @@ mod tests {
         let rows = [
             (version("1", "36"), Severity::Ok, true),
             (version("1", "30+"), Severity::Ok, true),
-            (version("1", "29"), Severity::Warning, true),
-            (version("1", "28"), Severity::Warning, true),
-            (version("1", "27+"), Severity::Error, false),
+            (version("1", "28"), Severity::Ok, true),
+            (version("1", "27+"), Severity::Warning, false),
             (version("1", "x"), Severity::Unknown, true),
             (version("2", "0"), Severity::Unknown, true),
             (Reading::Refused("no".to_owned()), Severity::Unknown, true),

@@ -117,7 +117,7 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
         .collect();
     if parts.is_empty() {
         let seen = format!(
-            "all {} of Tidegate are as this program prints them",
+            "all {} of Tidegate have the definitions of this version",
             counted(ours.len(), "kind")
         );
         return Some(Finding::ok(OWN, seen));

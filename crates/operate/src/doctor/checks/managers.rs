@@ -113,7 +113,7 @@ impl<'a> Held<'a> {
         let whole = self.age.map(|age| whole_seconds(age.abs()));
         match (whole, self.age.is_some_and(|age| age < AHEAD)) {
             (None, _) => "never".to_owned(),
-            (Some(age), true) => format!("{age:#} ahead of now"),
+            (Some(age), true) => format!("{age:#} in the future"),
             (Some(age), false) => format!("{age:#} ago"),
         }
     }
@@ -133,7 +133,7 @@ pub(super) fn stock(facts: &HubFacts) -> Option<Finding> {
         Reading::Refused(why) => {
             let seen = format!("the Lease of OCM's add-on manager cannot be read: {why}");
             return Some(Finding::unknown(STOCK, seen).fix(
-                "grant `list` and `watch` of it (manifests/rbac/controllers.yaml); until then Tidegate does not manage its add-ons",
+                "grant `list` and `watch` on that Lease (manifests/rbac/controllers.yaml); until then Tidegate does not manage its add-ons",
             ));
         }
         Reading::Seen(election) => election,
@@ -231,7 +231,9 @@ pub(super) fn election(facts: &HubFacts) -> Option<Finding> {
         Reading::NotAsked => return None,
         Reading::Refused(why) => {
             let seen = format!("the Lease of the leader election cannot be read: {why}");
-            return Some(Finding::unknown(ELECTION, seen).fix("name it with --elect, and grant `get` of it"));
+            return Some(
+                Finding::unknown(ELECTION, seen).fix("specify the Lease with --elect, and grant `get` on it"),
+            );
         }
         Reading::Seen(election) => election,
     };
@@ -279,7 +281,7 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
     let handed = count.map_or_else(String::new, |count| format!(", {}", counted(count, "change")));
     let seen = format!("{} holds {place}, renewed {}{handed}", held.holder, held.age());
     if !held.is_ours() {
-        let seen = format!("{seen}: the holder is not a replica of Tidegate, so Tidegate writes nothing");
+        let seen = format!("{seen}; the holder is not a replica of Tidegate, so Tidegate writes nothing");
         return Finding::error(ELECTION, seen)
             .fix("wait until that Lease expires, or use another Lease (--elect)");
     }
@@ -292,16 +294,16 @@ fn led(held: &Held<'_>, place: &str, lease: &Value) -> Finding {
 
 fn without_leader(held: &Held<'_>, place: &str) -> Finding {
     let seen = if held.holder.is_empty() {
-        format!("no replica holds {place}, so none writes")
+        format!("no replica holds {place}, so no replica writes")
     } else {
         format!(
-            "{} held {place} and renewed it {}: it has expired, and no replica writes",
+            "{} held {place} and renewed it {}; the Lease has expired, and no replica writes",
             held.holder,
             held.age()
         )
     };
     Finding::error(ELECTION, seen)
-        .fix("start the controllers, or check in their log why none leads")
+        .fix("start the controllers, or check in their log why no replica becomes the leader")
         .command("kubectl logs -n tidegate deployment/tidegate-controllers")
 }
 
@@ -375,7 +377,7 @@ mod tests {
             (
                 lease(ours, "2030-01-01T00:00:00Z"),
                 Error,
-                "20s ago: it has expired",
+                "20s ago; the Lease has expired",
             ),
             (lease("", "2030-01-01T00:00:18Z"), Error, "no replica holds"),
             (
@@ -386,7 +388,7 @@ mod tests {
             (
                 lasting(OCMS, "2029-12-31T23:58:00Z", 86_400),
                 Error,
-                "it has expired",
+                "the Lease has expired",
             ),
             (Reading::Refused("no".to_owned()), Unknown, "cannot be read"),
         ]);
@@ -401,7 +403,7 @@ mod tests {
             (
                 lasting(ours, "2029-12-31T23:59:40Z", 86_400),
                 Error,
-                "40s ago: it has expired",
+                "40s ago; the Lease has expired",
             ),
             (
                 lasting(ours, "2030-01-01T00:00:18Z", 86_400),
@@ -411,7 +413,7 @@ mod tests {
             (
                 lease(ours, "2030-01-01T01:00:20Z"),
                 Error,
-                "1h ahead of now: it has expired",
+                "1h in the future; the Lease has expired",
             ),
             (
                 moving(ours, "2030-01-01T01:00:20Z"),

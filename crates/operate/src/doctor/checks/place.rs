@@ -8,24 +8,31 @@ use serde_json::Value;
 use crate::doctor::facts::{HubFacts, Reading, WebhookLists};
 use crate::doctor::finding::Finding;
 use crate::doctor::webhooks::{Endpoint, endpoints, has_secret};
+use crate::kit::MatchConditions;
 
 /// What is typed where nothing else is known.
 pub(super) const REGISTER: &str = "tidegate reference webhooks | kubectl apply -f -";
+
+/// The same for a hub that drops match conditions. It replaces the objects: `apply` keeps the webhook that another field manager owns, such
+/// as one of a server-side apply.
+pub(super) const REGISTER_WITHOUT_CONDITIONS: &str =
+    "tidegate reference webhooks --without-conditions | kubectl replace -f -";
 
 const INJECTED: &str = "cert-manager.io/inject-ca-from";
 
 /// Puts the place of the installation into commands.
 pub(super) fn put(findings: &mut [Finding], facts: &HubFacts) {
-    let register = match &facts.webhooks {
-        Reading::Seen(lists) => registration(lists),
+    let register = |conditions| match &facts.webhooks {
+        Reading::Seen(lists) => registration(lists, conditions),
         Reading::NotAsked | Reading::Refused(_) => None,
     };
     let namespace = namespace(facts);
     for finding in findings {
         if finding.command == REGISTER {
-            if let Some(register) = &register {
-                finding.command.clone_from(register);
-            }
+            finding.command = register(MatchConditions::With).unwrap_or_else(|| REGISTER.to_owned());
+        } else if finding.command == REGISTER_WITHOUT_CONDITIONS {
+            let register = register(MatchConditions::Without);
+            finding.command = register.unwrap_or_else(|| REGISTER_WITHOUT_CONDITIONS.to_owned());
         } else if let Some(namespace) = &namespace {
             finding.command = finding.command.replace("-n tidegate", &format!("-n {namespace}"));
         }
@@ -49,7 +56,11 @@ fn namespace(facts: &HubFacts) -> Option<String> {
 }
 
 /// How the webhooks of a hub are registered again; `None` where none is left that says it.
-fn registration(lists: &WebhookLists) -> Option<String> {
+fn registration(lists: &WebhookLists, conditions: MatchConditions) -> Option<String> {
+    let (of_kit, of_reference, verb) = match conditions {
+        MatchConditions::With => ("", "", "apply"),
+        MatchConditions::Without => (" --match-conditions without", " --without-conditions", "replace"),
+    };
     let place = endpoints(lists).into_iter().next()?;
     // The administrator who types the command has the file; the secret itself does not belong in a report.
     let secret = if has_secret(lists) {
@@ -70,7 +81,7 @@ fn registration(lists: &WebhookLists) -> Option<String> {
             ""
         };
         return Some(format!(
-            "tidegate install --print --namespace {namespace} --webhooks only{by} | kubectl apply -f -"
+            "tidegate install --print --namespace {namespace} --webhooks only{by}{of_kit} | kubectl {verb} -f -"
         ));
     }
     // What is already trusted stays: it is in no file that is printed.
@@ -82,7 +93,7 @@ fn registration(lists: &WebhookLists) -> Option<String> {
     };
     let url = place.url.map_or_else(String::new, |url| format!(" --url {url}"));
     Some(format!(
-        "tidegate reference webhooks{url}{secret}{moved} | kubectl apply -f -"
+        "tidegate reference webhooks{of_reference}{url}{secret}{moved} | kubectl {verb} -f -"
     ))
 }
 
@@ -107,6 +118,33 @@ mod tests {
         let mut findings = [of(REGISTER), of("kubectl get leases -n tidegate -o yaml")];
         put(&mut findings, &facts);
         findings.map(|finding| finding.command)
+    }
+
+    #[test]
+    fn a_form_without_match_conditions_replaces_what_is_registered() {
+        let typed = |lists: WebhookLists| {
+            let facts = HubFacts {
+                webhooks: Reading::Seen(lists),
+                ..HubFacts::default()
+            };
+            let mut findings = [Finding::note("a/b", "seen").command(REGISTER_WITHOUT_CONDITIONS)];
+            put(&mut findings, &facts);
+            findings[0].command.clone()
+        };
+        assert_eq!(
+            typed(registered()),
+            "tidegate install --print --namespace tidegate --webhooks only --match-conditions without | kubectl replace -f -"
+        );
+        let mut lists = registered();
+        for one in lists.mutating.iter_mut().chain(&mut lists.validating) {
+            each(one, |client| {
+                *client = json!({"url": "https://gate.example:9443/mutate"});
+            });
+        }
+        assert_eq!(
+            typed(lists),
+            "tidegate reference webhooks --without-conditions --url https://gate.example:9443 | kubectl replace -f -"
+        );
     }
 
     fn each(one: &mut Value, change: impl Fn(&mut Value)) {

@@ -53,7 +53,7 @@ fn expression(pattern: &str, large: &mut std::ops::Range<usize>) -> Result<Regex
         .map(|part| if part == "*" { ".+" } else { part })
         .collect();
     if parts.len() != 3 {
-        return Err(fault("it must be <resource>:<name>:<container>".to_owned()));
+        return Err(fault("must be <resource>:<name>:<container>".to_owned()));
     }
     let whole = format!("^(?:{})$", parts.join(":"));
     let compiled = |largest| RegexBuilder::new(&whole).size_limit(largest).build();
@@ -116,7 +116,7 @@ mod tests {
         let begin = "resourceRequirements: containerID ";
         assert_eq!(
             fault("deployments:x"),
-            format!("{begin}\"deployments:x\": it must be <resource>:<name>:<container>")
+            format!("{begin}\"deployments:x\": must be <resource>:<name>:<container>")
         );
         assert_eq!(
             fault("deployments:(:x"),
