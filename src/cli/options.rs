@@ -14,8 +14,8 @@ use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
-    Managing, Name, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, Vocabulary,
-    service_account,
+    Managing, Name, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, UnsetVariables,
+    Vocabulary, service_account,
 };
 
 /// Default leader election Lease of OCM's add-on manager.
@@ -106,13 +106,13 @@ pub struct GateArgs {
     /// the last setting that matches counts. Without the file every rule has its documented action.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// Folder of policies (YAML), in addition to those on the hub. Changed files are reloaded without a restart.
+    /// Folder of policies (YAML), in addition to those on the hub. `tidegate serve` reads changed files again.
     ///
     /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. If a
     /// policy does not compile, its last valid version stays in effect (`docs/policies.md`).
     #[arg(long, value_name = "DIR")]
     pub policies: Option<PathBuf>,
-    /// Percentage of an add-on's clusters on which one edit may remove or update the add-on at once before the webhook warns (default 50).
+    /// The webhook warns if one edit removes or updates an add-on on more than this percentage of its clusters at once (default 50).
     #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
     pub blast_radius: Option<BlastRadius>,
 }
@@ -140,8 +140,8 @@ pub struct TideArgs {
     /// (`docs/ocm/compat.md`).
     ///
     /// `ocm` writes the same statuses as OCM's add-on manager, and implies `--progressing-reasons ocm`, `--failures deadline`,
-    /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock` and `--discovery-labels off`, unless they
-    /// are given.
+    /// `--empty-lifecycle self`, `--cluster-configs at-once`, `--agent-groups stock`, `--discovery-labels off` and
+    /// `--unset-variables empty`, unless they are given.
     #[arg(long, value_name = "MANAGER", default_value = "tidegate", value_parser = one_of(COMPAT))]
     pub compat: Compat,
     /// What counts as a failure in a rollout: `health` (default) or, as in OCM, `deadline`.
@@ -177,6 +177,9 @@ pub struct TideArgs {
     /// Which group gets the permissions of an add-on's agent, in addition to its user: `cluster` (default) or `stock`.
     #[arg(long, value_name = "GROUP", value_parser = one_of(AGENT_GROUPS))]
     pub agent_groups: Option<AgentGroups>,
+    /// What a variable of a template becomes that no configuration sets: `fail` (default) or, as in OCM, `empty`.
+    #[arg(long, value_name = "MODE", value_parser = one_of(UNSET_VARIABLES))]
+    pub unset_variables: Option<UnsetVariables>,
     /// Which AddOnTemplates with another `spec.addonName` an add-on may use: `without-access` (default) or, as in OCM, `with-access`
     /// (`docs/ocm/compat.md`).
     #[arg(long, value_name = "WHICH", default_value = "without-access", value_parser = one_of(TEMPLATE_SHARING))]
@@ -263,6 +266,19 @@ const CLUSTER_CONFIGS: Choices<ClusterConfigs> = &[
     ),
 ];
 
+const UNSET_VARIABLES: Choices<UnsetVariables> = &[
+    (
+        "fail",
+        "Nothing is rendered, and a condition names these variables",
+        UnsetVariables::Fail,
+    ),
+    (
+        "empty",
+        "An empty text, as in OCM; also INSTALL_NAMESPACE without agentInstallNamespace",
+        UnsetVariables::Empty,
+    ),
+];
+
 const TEMPLATE_SHARING: Choices<TemplateSharing> = &[
     (
         "without-access",
@@ -327,6 +343,7 @@ impl TideArgs {
             cluster_configs: self.cluster_configs.unwrap_or(chosen.cluster_configs),
             agent_groups: self.agent_groups.unwrap_or(chosen.agent_groups),
             discovery_labels: self.discovery_labels.unwrap_or(chosen.discovery_labels),
+            unset_variables: self.unset_variables.unwrap_or(chosen.unset_variables),
             ..chosen
         }
     }
@@ -449,6 +466,7 @@ mod tests {
             ("--empty-lifecycle managed", "--empty-lifecycle self"),
             ("--agent-groups cluster", "--agent-groups stock"),
             ("--discovery-labels on", "--discovery-labels off"),
+            ("--unset-variables fail", "--unset-variables empty"),
         ];
         let all = single.map(|(ours, _)| ours).join(" ");
         let expected = Settings {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use model::{HubNamespaces, ReservedSigners};
 use store::{
     AgentGroups, ClusterConfigs, Compat, DiscoveryLabels, EmptyLifecycle, Failures, Fence, HookTimeout,
-    Managing, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, Vocabulary,
+    Managing, RemovalBudget, RollUps, Settings, TemplateSharing, TimeoutPolicy, UnsetVariables, Vocabulary,
 };
 
 /// How many settings are drawn.
@@ -41,6 +41,7 @@ pub(crate) fn drawn(mut below: impl FnMut(usize) -> usize) -> Settings {
             &mut below,
             &[TemplateSharing::WithoutAccess, TemplateSharing::WithAccess],
         ),
+        unset_variables: pick(&mut below, &[UnsetVariables::Fail, UnsetVariables::Empty]),
         hub_namespaces: HubNamespaces::default(),
         reserved_signers: ReservedSigners::default(),
         namespace: default.namespace,

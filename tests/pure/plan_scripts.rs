@@ -24,7 +24,7 @@ use plan::{Action, Plan};
 use serde_json::Value;
 use store::{
     AgentGroups, ClusterConfigs, DiscoveryLabels, EmptyLifecycle, Failures, Kind, Managing, ObjectKey,
-    RollUps, Settings, TemplateSharing, Vocabulary,
+    RollUps, Settings, TemplateSharing, UnsetVariables, Vocabulary,
 };
 use words::{condition_line, expand, reference_line, shape};
 
@@ -150,6 +150,7 @@ test_each! {
     template_hosted
     template_options
     template_settings
+    template_unset_variables
     undo
     undo_forged
     undo_impossible
@@ -220,6 +221,7 @@ fn settings(script: &str) -> Settings {
             ["setting", "template-sharing", "with-access"] => {
                 settings.template_sharing = TemplateSharing::WithAccess;
             }
+            ["setting", "unset-variables", "empty"] => settings.unset_variables = UnsetVariables::Empty,
             ["setting", "compat", "ocm"] => {}
             ["setting", "failures", "deadline"] => settings.failures = Failures::Deadline,
             ["setting", "vocabulary", "ocm"] => settings.reasons = Vocabulary::Ocm,

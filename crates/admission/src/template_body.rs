@@ -1,10 +1,12 @@
 //! The input of rules for an `AddOnTemplate`. Values with a wrong type are omitted, because the schema reports them.
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::body::{Node, listed};
 use super::step_budget::{Items, StepBudget};
 use api::names::labels::TEMPLATE_VERSION;
+use api::v1alpha1::RegistrationSpec;
 use kubernetes::field::Path;
 
 /// The input of rules for an `AddOnTemplate`.
@@ -69,14 +71,11 @@ impl<'a> PermissionAt<'a> {
 }
 
 impl<'a> TemplateBody<'a> {
-    /// Returns whether it requests anything on the hub beyond the agent's own name: hub permissions, or a certificate of a custom signer. The
-    /// planner decides the same about a stored template ([`store::Template::requests_access`]).
+    /// Returns whether it requests anything on the hub beyond the agent's own name. What cannot be read counts as a request.
     pub(super) fn requests_access(&self, effort: &StepBudget<'_>) -> bool {
-        !self.permissions.is_empty()
-            || self
-                .registration
-                .each(effort)
-                .any(|one| one.text("type") != Some("KubeClient"))
+        let each = self.registration.each(effort);
+        let mut each = each.map(|one| RegistrationSpec::deserialize(one.value));
+        each.any(|one| one.map_or(true, |one| one.requests_access()))
     }
 
     /// Reads an object.

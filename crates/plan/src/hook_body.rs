@@ -154,6 +154,7 @@ impl Recipes {
             install_namespace: &instance.install_namespace,
             image_registries: &registries,
             cluster_values: &values,
+            unset: view.settings().unset_variables,
         };
         // Equal contents are one object in the store, whichever configurations have them.
         let key = (

@@ -326,6 +326,7 @@ fn kit(view: &View<'_>, assigned: &[Reference], shared: &KitKey) -> RenderedTemp
         install_namespace: &shared.install_namespace,
         image_registries: &shared.image_registries,
         cluster_values: &shared.cluster_values,
+        unset: view.settings().unset_variables,
     };
     let ready =
         rendered(&subject).and_then(|rendered| Ready::new(view, assigned, rendered, &deploy_prefix(addon)));

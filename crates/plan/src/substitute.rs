@@ -81,12 +81,13 @@ impl SubstitutionFault {
     pub(super) fn with_unknown_of(mut self, template: &Value, variables: &Variables) -> Self {
         if let What::UnknownVariable(first, others) = &mut self.what {
             let mut all = Unknown::default();
-            all.visit(template, variables);
+            all.visit(template, &|name| variables.contains_key(name));
             let more = all.names.len().saturating_sub(MOST_NAMED);
             others.extend(
                 all.names
-                    .into_iter()
+                    .iter()
                     .take(MOST_NAMED)
+                    .map(|name| excerpt(name))
                     .filter(|name| name != first),
             );
             if more > 0 {
@@ -134,22 +135,29 @@ struct Unknown {
     seen: BTreeSet<String>,
 }
 
+/// Returns the names of the variables in a value that are not known, in the order of the text.
+pub(super) fn unknown_names(value: &Value, is_known: &dyn Fn(&str) -> bool) -> Vec<String> {
+    let mut all = Unknown::default();
+    all.visit(value, is_known);
+    all.names
+}
+
 impl Unknown {
-    fn visit(&mut self, value: &Value, variables: &Variables) {
+    fn visit(&mut self, value: &Value, is_known: &dyn Fn(&str) -> bool) {
         match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            Value::String(text) => self.read(text, variables),
-            Value::Array(items) => items.iter().for_each(|item| self.visit(item, variables)),
+            Value::String(text) => self.read(text, is_known),
+            Value::Array(items) => items.iter().for_each(|item| self.visit(item, is_known)),
             Value::Object(fields) => {
                 for (key, field) in fields {
-                    self.read(key, variables);
-                    self.visit(field, variables);
+                    self.read(key, is_known);
+                    self.visit(field, is_known);
                 }
             }
         }
     }
 
-    fn read(&mut self, text: &str, variables: &Variables) {
+    fn read(&mut self, text: &str, is_known: &dyn Fn(&str) -> bool) {
         let (mut from, mut closing) = (0_usize, 0_usize);
         let find = |braces: &str, from: usize| Some(from.saturating_add(text.get(from..)?.find(braces)?));
         while let Some(opening) = find("{{", from) {
@@ -164,8 +172,8 @@ impl Unknown {
                 continue;
             }
             from = closing.saturating_add(2);
-            if !variables.contains_key(inside) && self.seen.insert(inside.to_owned()) {
-                self.names.push(excerpt(inside));
+            if !is_known(inside) && self.seen.insert(inside.to_owned()) {
+                self.names.push(inside.to_owned());
             }
         }
     }

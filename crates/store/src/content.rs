@@ -52,9 +52,7 @@ pub struct Template {
 impl Template {
     /// Returns whether it requests anything on the hub beyond the agent's own name: hub permissions, or a certificate of a custom signer.
     pub fn requests_access(&self) -> bool {
-        self.registrations.iter().any(|one| match one {
-            Registration::KubeClient(permissions) => !permissions.is_empty(),
-            Registration::CustomSigner { .. } | Registration::Faulty(_) => true,
-        })
+        let mut each = self.registration.iter().flatten();
+        each.any(RegistrationSpec::requests_access)
     }
 }

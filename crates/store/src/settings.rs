@@ -84,6 +84,16 @@ impl TemplateSharing {
     }
 }
 
+/// What a variable of a template becomes that no configuration sets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum UnsetVariables {
+    /// The manifests are not rendered, and a condition names all of these variables. `INSTALL_NAMESPACE` is that of the instance.
+    #[default]
+    Fail,
+    /// An empty text, as in current Open Cluster Management; also `INSTALL_NAMESPACE`, unless a configuration has `agentInstallNamespace`.
+    Empty,
+}
+
 /// Whom the permissions of an add-on's agent are given to, beside its user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AgentGroups {
@@ -165,6 +175,8 @@ pub struct Settings {
     pub agent_groups: AgentGroups,
     /// Which templates of other add-ons an add-on may use.
     pub template_sharing: TemplateSharing,
+    /// What a variable of a template becomes that no configuration sets.
+    pub unset_variables: UnsetVariables,
     /// Where roll-ups are kept.
     pub roll_ups: RollUps,
     /// The account of the hub's gRPC server, as the hub spells its user: its requests for certificates are those of the agent
@@ -201,6 +213,7 @@ impl Settings {
                 cluster_configs: ClusterConfigs::AtOnce,
                 agent_groups: AgentGroups::Stock,
                 discovery_labels: DiscoveryLabels::Off,
+                unset_variables: UnsetVariables::Empty,
                 ..Self::default()
             },
         }
@@ -229,6 +242,7 @@ impl Default for Settings {
             cluster_configs: ClusterConfigs::default(),
             agent_groups: AgentGroups::default(),
             template_sharing: TemplateSharing::default(),
+            unset_variables: UnsetVariables::default(),
             roll_ups: RollUps::default(),
             grpc_server: service_account("open-cluster-management-hub", "grpc-server-sa"),
             startup: Duration::from_mins(2),

@@ -31,11 +31,11 @@ pub enum DefinitionsCommand {
     /// If the CRD has a conversion webhook, it is tested with a ClusterManagementAddOn that is created with dryRun=All and not
     /// stored. Exit status: 0 `apply` would succeed or has nothing to do, 1 `apply` would fail, 2 cannot be determined.
     Plan(DefinitionsPlanArgs),
-    /// Add the missing fields to all definitions; if one cannot be changed, change none.
+    /// Add Tidegate's missing fields to OCM's CRDs; if one CRD cannot be changed, change none.
     ///
-    /// Uses JSON patches that first test the name, the resource version and the index of the version. Records the added fields
-    /// in the annotation tidegate.io/added-fields of the definition. Idempotent. Exit status: 0 done or nothing to do, 1
-    /// rejected or failed, 2 could not start.
+    /// Uses JSON patches that first test the name and the resourceVersion of the CRD, and the position of the API version in
+    /// spec.versions. Records the added fields in the annotation tidegate.io/added-fields of the CRD. Idempotent. Exit status: 0
+    /// done or nothing to do, 1 rejected or failed, 2 could not start.
     Apply(ApplyArgs),
     /// Remove the fields that `apply` added, except those that another client has changed.
     ///

@@ -8,7 +8,7 @@ use clap::{ArgMatches, CommandFactory as _};
 use crate::cli::{AuditTo, CertificatesArg, Cli, ControllersMode, Only};
 
 /// Flags that the gate alone has no use for.
-const OF_CONTROLLERS: [&str; 18] = [
+const OF_CONTROLLERS: [&str; 19] = [
     "agent_groups",
     "audit",
     "certificate_life",
@@ -27,6 +27,7 @@ const OF_CONTROLLERS: [&str; 18] = [
     "template_sharing",
     "ui",
     "ui_hosts",
+    "unset_variables",
 ];
 /// Flags that the controllers alone have no use for.
 const OF_THE_GATE: [&str; 8] = [

@@ -338,7 +338,7 @@ fn warn_filled_namespace<'l, 'a: 'l>(
 ) {
     for (at, reference) in readable(list).filter(|(_, reference)| reference.lacks_namespace()) {
         let detail = format!(
-            "{} are namespaced: ManagedClusterAddOns are created with the namespace {} here",
+            "must be set, because {} are namespaced; ManagedClusterAddOns are created with the namespace {}",
             reference.config().resource(),
             quoted(DEFAULT_CONFIG_NAMESPACE)
         );

@@ -73,9 +73,10 @@ fn protected_in_templates(subject: &Subject<'_, Addon>, findings: &mut Findings)
     for placement in subject.body.placements.each(effort) {
         for template in placement.spec.iter().chain(&placement.template) {
             for (at, of) in typed(&template.configs, effort).filter(|(_, of)| types.contains(of)) {
-                let detail = "is protected: ManagedClusterAddOns are created without it";
+                let detail =
+                    "is a protected type here: ManagedClusterAddOns are created without the reference";
                 let fault = Fault::of_text(Class::Forbidden, of.resource(), detail);
-                let fault = fault.hint("set it in configs of the placement");
+                let fault = fault.hint("move it to configs of the placement");
                 findings.warn(fault.at(at.path.key("resource"), PROTECTED));
             }
         }

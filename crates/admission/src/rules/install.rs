@@ -91,7 +91,7 @@ fn placement_space(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         }
         let fault = Fault::bare(
             Class::Required,
-            "must be set: space was its name in an early draft of the API",
+            "must be set; in an early draft of the API, this field was called \"space\"",
         )
         .hint("rename space to namespace");
         findings.deny(fault.at(placement.path.key("namespace"), PLACEMENT_SPACE));

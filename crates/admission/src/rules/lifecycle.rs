@@ -34,7 +34,7 @@ fn listed_template(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     let fault = Fault::of_text(
         Class::Invalid,
         resource,
-        "must not be listed while OCM's add-on manager is running: it manages every add-on that lists this type",
+        "must not be listed while OCM's add-on manager is running: that manager manages every add-on that lists addontemplates",
     );
     let hint = "name the template in the placements instead, and restart OCM's add-on manager";
     findings.warn(fault.hint(hint).at(found.path.key("resource"), LISTED_TEMPLATE));

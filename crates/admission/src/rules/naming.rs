@@ -117,9 +117,9 @@ fn cluster_state(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         return;
     };
     let detail = if cluster.deleting {
-        "is being removed from the hub, so no add-on is installed on it"
+        "the ManagedCluster of this name is being removed from the hub, so no add-on is installed on it"
     } else if !cluster.accepted {
-        "is not accepted by the hub, so no add-on is installed on it yet"
+        "the ManagedCluster of this name is not accepted by the hub, so no add-on is installed on it yet"
     } else {
         return;
     };

@@ -168,7 +168,7 @@ fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             match &last {
                 Some((before, earlier)) if index < *earlier => {
                     let detail = format!(
-                        "is updated before {}: groups are updated in the order of their index in the placement",
+                        "is listed after {} but is updated before it: groups are updated in the order of their index in the placement",
                         quoted(before)
                     );
                     let at = path.key("mandatoryDecisionGroups").index(position);

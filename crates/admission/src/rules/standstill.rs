@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::rules::reach::{Home, Reach, alike_by, is_kind, type_of};
 use api::names::RESERVED_NO_DEFAULT;
 use model::{AddonVersion, ConfigReference, ConfigType};
-use store::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance};
+use store::{ConfigPresence, ConfigRef, Content, Kind, Name, PeerInstance, TemplateSharing};
 
 impl Reach<'_> {
     /// Returns whether configurations of a type can be deployed: the add-on supports the type, and one of them exists.
@@ -76,7 +76,7 @@ impl Reach<'_> {
 
     fn is_of_another(&self, reference: &ConfigReference) -> bool {
         match self.facts.config_content(reference) {
-            Some(Content::Template(template)) => *template.addon != *self.name && template.requests_access(),
+            Some(Content::Template(template)) => !TemplateSharing::default().permits(template, self.name),
             Some(_) | None => false,
         }
     }

@@ -70,6 +70,14 @@ pub struct RegistrationSpec {
     pub custom_signer: Option<CustomSignerRegistration>,
 }
 
+impl RegistrationSpec {
+    /// Returns whether it requests anything on the hub beyond the agent's own name: hub permissions, or a certificate of a custom signer.
+    pub fn requests_access(&self) -> bool {
+        let mut permissions = self.kube_client.iter().flat_map(|client| &client.hub_permissions);
+        self.type_ != "KubeClient" || permissions.next().is_some()
+    }
+}
+
 /// Access to the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]

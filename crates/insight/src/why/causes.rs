@@ -190,7 +190,7 @@ causes! {
          rollout strategy";
     UNDONE = "why/rolled-back",
         "The rollout was rolled back: the cluster runs the last known good configuration.",
-        "Too many clusters failed with the configuration that the specs request, and the annotation tidegate.io/on-failure requests a rollback. \
+        "Too many clusters failed with the requested configuration, and the annotation tidegate.io/on-failure requests a rollback. \
          The failed configuration is not rolled out again until it changes, or until a user retries it.",
         "apply a configuration that works, restore the previous references, or run `tidegate rollout retry`";
     NO_WAY_BACK = "why/undo-impossible",

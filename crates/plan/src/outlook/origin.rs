@@ -82,6 +82,7 @@ pub fn origins(view: &View<'_>, cluster: &str) -> Option<Origins> {
         config: config.as_deref(),
         install_namespace: &instance.install_namespace,
         image_registries: registries.map_or("", |text| &**text),
+        unset: view.settings().unset_variables,
     };
     let layers = DeploymentConfigs {
         given: &given(view, instance),
@@ -150,6 +151,7 @@ impl DeploymentConfigs<'_> {
         match source {
             ValueSource::BuiltIn => "built-in".to_owned(),
             ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
+            ValueSource::Unset => "nothing: an empty text (--unset-variables)".to_owned(),
             ValueSource::Instance => FROM_INSTANCE.to_owned(),
             ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),
             ValueSource::Config => self.told(says),

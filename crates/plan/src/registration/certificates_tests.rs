@@ -1,6 +1,7 @@
 //! Rows for the checks on certificate requests: requester, subject, usages, alternative names, stages.
 
 use super::*;
+use api::v1alpha1::{HubPermission, KubeClientRegistration, RegistrationSpec};
 use expect_test::{Expect, expect};
 use store::{
     AgentIdentity, CertificateSubject, Meta, Permission, Registration, Settings, Template, TemplateSharing,
@@ -62,8 +63,22 @@ fn signer(signer: &str, identity: AgentIdentity, ca: &str) -> Registration {
 }
 
 fn template(registrations: Vec<Registration>) -> Template {
+    let written = registrations.iter().map(|one| match one {
+        Registration::KubeClient(permissions) => RegistrationSpec {
+            type_: "KubeClient".to_owned(),
+            kube_client: Some(KubeClientRegistration {
+                hub_permissions: vec![HubPermission::default(); permissions.len()],
+            }),
+            ..RegistrationSpec::default()
+        },
+        Registration::CustomSigner { .. } | Registration::Faulty(_) => RegistrationSpec {
+            type_: "CustomSigner".to_owned(),
+            ..RegistrationSpec::default()
+        },
+    });
     Template {
         addon: "hello".into(),
+        registration: Some(written.collect()),
         registrations,
         ..Template::default()
     }

@@ -8,13 +8,14 @@ use serde_json::Value;
 use crate::render::{CLUSTER, RenderInputs};
 use crate::size_budget::SizeBudget;
 use crate::substitute::substitute;
-use store::{DeploymentConfig, Template};
+use store::{DeploymentConfig, Template, UnsetVariables};
 
 /// Returns the namespace with the name of the cluster left open.
 pub(super) fn agent_namespace(
     template: &Template,
     config: Option<&DeploymentConfig>,
     install_namespace: &str,
+    unset: UnsetVariables,
 ) -> String {
     if let Some(config) = config.filter(|config| !config.install_namespace.is_empty()) {
         return config.install_namespace.to_string();
@@ -30,6 +31,7 @@ pub(super) fn agent_namespace(
         image_registries: "",
         // What a cluster says about itself decides nothing on the hub.
         cluster_values: &[],
+        unset,
     };
     let variables = subject.variables();
     let filled = written.and_then(|written| substitute(written, &variables, &SizeBudget::default()).ok());
@@ -100,8 +102,15 @@ mod tests {
             (&template(&json!([])), None, "own"),
         ];
         for (template, config, expected) in rows {
-            let open = agent_namespace(template, config.as_ref(), "own");
+            let open = agent_namespace(template, config.as_ref(), "own", UnsetVariables::Fail);
             assert_eq!(on_cluster(&open, "c1"), expected);
+        }
+        // As in OCM: an empty namespace is that of the instance.
+        for template in [&both, &broken] {
+            assert_eq!(
+                agent_namespace(template, None, "own", UnsetVariables::Empty),
+                "own"
+            );
         }
     }
 }

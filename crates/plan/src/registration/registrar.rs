@@ -380,7 +380,8 @@ fn source<'v>(view: &View<'v>, member: &Member<'v>) -> Option<Source<'v>> {
     let (template, config) = contents(view, &member.assigned, member.layering);
     let template = template?;
     let install_namespace = &member.instance.install_namespace;
-    let namespace = namespace::agent_namespace(template, config.as_deref(), install_namespace);
+    let unset = view.settings().unset_variables;
+    let namespace = namespace::agent_namespace(template, config.as_deref(), install_namespace, unset);
     Some(Source {
         template,
         namespace: namespace.into(),

@@ -453,6 +453,7 @@ mod tests {
             install_namespace: "own-ns",
             image_registries: "",
             cluster_values: &[],
+            unset: store::UnsetVariables::Fail,
         })
     }
 

@@ -10,9 +10,9 @@ use serde::Deserialize;
 
 use super::fault::RenderFault;
 use super::recipe::CLUSTER;
-use crate::substitute::Variables;
+use crate::substitute::{Variables, unknown_names};
 use api::v1alpha1::ImageMirror;
-use store::{Cluster, DeploymentConfig, Name, Template};
+use store::{Cluster, DeploymentConfig, Name, Template, UnsetVariables};
 
 /// Where a registered agent finds its kubeconfig.
 const KUBECONFIG: &str = "/managed/hub-kubeconfig/kubeconfig";
@@ -34,6 +34,8 @@ pub(crate) enum ValueSource {
     Config,
     /// The deployment configuration, by moving everything to one namespace.
     MovedByConfig,
+    /// Nothing: it is empty.
+    Unset,
 }
 
 /// What is rendered: everything that clusters which share a rendering have in common.
@@ -51,6 +53,8 @@ pub(crate) struct RenderInputs<'a> {
     pub image_registries: &'a str,
     /// What the cluster says under the keys that the template asks for, in their order.
     pub cluster_values: &'a [Option<Name>],
+    /// What a variable becomes that nothing sets.
+    pub unset: UnsetVariables,
 }
 
 impl<'a> RenderInputs<'a> {
@@ -75,7 +79,9 @@ impl<'a> RenderInputs<'a> {
         if self.template.registration.is_some() {
             set("HUB_KUBECONFIG", KUBECONFIG, ValueSource::BuiltIn);
         }
-        set("INSTALL_NAMESPACE", self.install_namespace, ValueSource::Instance);
+        if self.unset == UnsetVariables::Fail {
+            set("INSTALL_NAMESPACE", self.install_namespace, ValueSource::Instance);
+        }
         for (name, value) in self.config.iter().flat_map(|config| &config.variables) {
             // No configuration says for a cluster what the cluster has not said itself.
             if !name.contains(':') {
@@ -91,15 +97,25 @@ impl<'a> RenderInputs<'a> {
             set("INSTALL_NAMESPACE", namespace, ValueSource::MovedByConfig);
         }
         set("CLUSTER_NAME", CLUSTER, ValueSource::Reserved);
+        if self.unset == UnsetVariables::Empty {
+            let names = unknown_names(&self.template.agent, &|name| values.contains_key(name));
+            values.extend(
+                names
+                    .into_iter()
+                    .map(|name| (name, (String::new(), ValueSource::Unset))),
+            );
+        }
         values
     }
 
     /// Returns the environment that every container gets.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
-        let mut variables = self.variables();
-        let each = ENVIRONMENT.into_iter();
-        each.filter_map(|name| Some((name, variables.remove(name)?)))
-            .collect()
+        let mut values = self.values();
+        let mut is_set = |name: &'static str| match values.remove(name)? {
+            (_, ValueSource::Unset) => None,
+            (value, _) => Some((name, value)),
+        };
+        ENVIRONMENT.into_iter().filter_map(&mut is_set).collect()
     }
 
     /// Returns whose image mirrors count.
@@ -160,6 +176,27 @@ mod tests {
             install_namespace: "own",
             image_registries: "",
             cluster_values: &[],
+            unset: UnsetVariables::Fail,
+        }
+    }
+
+    #[test]
+    fn variables_without_a_value_are_empty_as_in_ocm_and_set_no_environment() {
+        let template = Template {
+            agent: serde_json::json!({"a": "{{LOG_LEVEL}} {{INSTALL_NAMESPACE}} {{CLUSTER_LABEL:x}} {{ $other }}"}),
+            ..Template::default()
+        };
+        for (namespace, expected, environment) in [("", "", 1), ("moved", "moved", 2)] {
+            let config = config(&[], namespace);
+            let subject = RenderInputs {
+                unset: UnsetVariables::Empty,
+                ..subject(&template, &config)
+            };
+            let variables = subject.variables();
+            assert_eq!(variables["LOG_LEVEL"], "");
+            assert_eq!(variables["INSTALL_NAMESPACE"], expected);
+            assert_eq!(variables.len(), 3, "{variables:?}");
+            assert_eq!(subject.environment().len(), environment);
         }
     }
 

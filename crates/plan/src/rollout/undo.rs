@@ -22,8 +22,8 @@ pub(crate) const REASONS: [Reason; 3] = [Reason::UndoImpossible, Reason::Rolling
 const NAMED: usize = 3;
 const SHORT: usize = 8;
 
-const NEVER: &str = "no last known good configuration is recorded: the controller records it when all clusters of the placement run well, \
-                     after the annotation has requested an undo";
+const NEVER: &str = "no last known good configuration is recorded: the controllers record it when all clusters of the placement run well \
+                     while the annotation tidegate.io/on-failure requests an undo";
 const SAME: &str = "the configuration that failed is the last known good configuration";
 const GOVERNED: &str =
     "spec.configuration.rolloutStrategy controls the rollout, and it does not count failures";
@@ -132,7 +132,7 @@ impl<'a> Undo<'a> {
             Self::Stands(_, good) if let Some(lost) = good.lost().filter(|_| !is_back) => Some((
                 Reason::UndoImpossible,
                 format!(
-                    "the rollout was undone, but clusters cannot be rolled back: {}",
+                    "an undo was requested, but clusters cannot be rolled back: {}",
                     gone(lost)
                 ),
             )),
@@ -188,7 +188,7 @@ fn told(undone: &Undone, good: &Effective) -> String {
     });
     let mut what = each.collect::<Vec<_>>().join(", ");
     if what.is_empty() {
-        what.push_str("the configuration that the specs request");
+        what.push_str("the requested configuration");
     }
     if news.len() > NAMED {
         what.push_str(", …");

@@ -14,7 +14,7 @@ use crate::subject::{self, Addon, ClusterAddon, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{AddonVersion, ConfigReference};
-use store::{AddonFacts, Content, Kind, Template};
+use store::{AddonFacts, Content, Kind, Template, TemplateSharing};
 
 /// About how many characters of names one warning contains: an API server shows the first 256 characters of each warning.
 const LETTERS: usize = 120;
@@ -37,7 +37,7 @@ fn addon_leaves_unset(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         if !is_kind(reference.config(), Kind::Template) || !seen.insert(reference.name().to_owned()) {
             continue;
         }
-        let Some(template) = own_template(subject, &reference) else {
+        let Some(template) = usable_template(subject, &reference) else {
             continue;
         };
         if !subject.effort.spend(subject.facts.configs.len()) {
@@ -60,7 +60,7 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
         None => given(subject, addon).map(|reference| (Path::root().key("spec"), reference)),
     };
     let Some((path, reference)) = found else { return };
-    let Some(template) = own_template(subject, &reference) else {
+    let Some(template) = usable_template(subject, &reference) else {
         return;
     };
     let mut known: BTreeSet<&str> = BTreeSet::from(BUILT_IN);
@@ -80,13 +80,16 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     warn(&unset, &path, reference.name(), detail, findings);
 }
 
-/// Returns a template if it is known and for the add-on. Another rule refuses a template of another add-on.
-fn own_template<'f, K: subject::Kind>(
+/// Returns a template if it is known and the add-on may use it. Another rule refuses the others.
+fn usable_template<'f, K: subject::Kind>(
     subject: &Subject<'f, K>,
     reference: &ConfigReference,
 ) -> Option<&'f Template> {
     match subject.facts.config_content(reference)? {
-        Content::Template(template) => (*template.addon == *subject.name).then_some(template),
+        Content::Template(template) => {
+            let may_use = TemplateSharing::default().permits(template, subject.name);
+            may_use.then_some(template)
+        }
         Content::Deployment(_) | Content::Hub => None,
     }
 }

@@ -47,9 +47,9 @@ fn twice(subject: &Subject<'_, Template>, findings: &mut Findings) {
         .find(|(text, _)| AddonVersion::parse(text).is_ok_and(|text| text == version));
     if let Some((text, template)) = other {
         let detail = format!(
-            "template {} already has version {}",
-            quoted(template),
-            quoted(text)
+            "is the same version as {} of template {}",
+            quoted(text),
+            quoted(template)
         );
         let fault = Fault::of_text(Class::Duplicate, label, detail)
             .hint("change one of the labels: the controllers use only the template whose name comes first");
