@@ -55,6 +55,7 @@ mod pure {
     mod properties_admission;
     mod rbac_manifests;
     mod real_assets;
+    mod real_hub;
     mod reference_pages;
     mod removals;
     mod rendered_works;

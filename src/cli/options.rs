@@ -106,13 +106,13 @@ pub struct GateArgs {
     /// the last setting that matches counts. Without the file every rule has its documented action.
     #[arg(long, value_name = "FILE")]
     pub enforcement: Option<PathBuf>,
-    /// Folder of policies (YAML), in addition to those on the hub. `tidegate serve` reads changed files again.
+    /// Folder of policies (YAML), in addition to those on the hub.
     ///
-    /// Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. If a
+    /// `tidegate serve` reads changed files again. Reads AddOnPolicy, and Kubernetes' ValidatingAdmissionPolicy and MutatingAdmissionPolicy with their bindings. If a
     /// policy does not compile, its last valid version stays in effect (`docs/policies.md`).
     #[arg(long, value_name = "DIR")]
     pub policies: Option<PathBuf>,
-    /// The webhook warns if one edit removes or updates an add-on on more than this percentage of its clusters at once (default 50).
+    /// Warn if one edit removes or updates an add-on on more than this percentage of its clusters at once (default 50).
     #[arg(long, value_name = "PERCENT", value_parser = blast_radius)]
     pub blast_radius: Option<BlastRadius>,
 }

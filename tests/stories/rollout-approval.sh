@@ -38,7 +38,7 @@ YAML
 }
 # The annotation's entry that the condition of a waiting cluster contains.
 entry() { message "$1" Configured | sed -n 's/.* to approve, add the entry \([^ ]*\) to the annotation .*/\1/p'; }
-addon_reason() { value '.status.conditions[?(@.type=="Ready")].reason' cma "$addon"; }
+addon_reason() { value '.status.conditions[?(@.type=="Ready")].reason' addonrollout "$addon"; }
 approve() { kubectl annotate cma "$addon" --overwrite "tidegate.io/approved=$1" >/dev/null; }
 
 helloworld ""

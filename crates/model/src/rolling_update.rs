@@ -109,7 +109,7 @@ impl RawRollingUpdate<'_> {
             Some(_) | None => {
                 wrong.push(required(
                     path.key(key),
-                    "must name the placement whose clusters are updated",
+                    &format!("must be the {key} of the placement whose clusters are updated"),
                 ));
                 String::new()
             }

@@ -43,7 +43,7 @@ pub struct TestArgs {
     /// PolicyTest files, or folders to search for them.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Accept validations that lack a passing or a failing case, and, with `--mutate`, mutations that no case detects.
+    /// Accept validations without a case that they accept or a case that they reject and, with `--mutate`, mistakes that no case detects.
     #[arg(long)]
     pub allow_uncovered: bool,
     /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case detects.

@@ -99,7 +99,10 @@ fn unknown(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             .filter(|other| *other != subject.name);
         let near = subject.effort.hint(|| nearest(name, others));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-        let detail = "no ClusterManagementAddOn has this name: this add-on is not installed until it exists";
+        let detail = format!(
+            "no ClusterManagementAddOn has this name, and add-on {} is not installed until one has it",
+            quoted(subject.name)
+        );
         let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
         findings.warn(fault.at(annotations.path.entry(terms::DEPENDS_ON), UNKNOWN));
     }

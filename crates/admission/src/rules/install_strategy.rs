@@ -215,7 +215,7 @@ fn overlapping(count: usize, other: &PlacementAt<'_>, placement: &PlacementAt<'_
     let clusters = if count == 1 { "cluster" } else { "clusters" };
     let whole = other.path.to_string();
     let short = whole.rsplit('.').next().unwrap_or_default();
-    let detail = format!("shares {count} {clusters} with {short}; this entry takes precedence");
+    let detail = format!("shares {count} {clusters} with {short}; the later entry takes precedence on them");
     let name = placement.name.unwrap_or_default();
     Fault::of_text(Class::Invalid, name, detail).at(placement.path.clone(), OVERLAP)
 }

@@ -51,7 +51,7 @@ fn placement_in_use(subject: &Subject<'_, Placement>, findings: &mut Findings) {
             )
         } else if rolls(says, place) {
             format!(
-                "add-on {} rolls out changes to spec.configuration to {clusters} with this placement",
+                "add-on {} uses this placement to roll out changes of spec.configuration to {clusters}",
                 quoted(addon)
             )
         } else {

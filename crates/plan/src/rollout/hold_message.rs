@@ -204,8 +204,7 @@ impl Notice {
     /// The rollout was undone, and the cluster has the last known good configuration, which is no longer on the hub.
     pub(super) fn back(what: &str) -> Self {
         let message = format!(
-            "the cluster keeps the last known good configuration: the rollout of {what} was undone, and that content is no longer on the \
-             hub"
+            "the cluster keeps the last known good configuration, which is no longer on the hub: the rollout of {what} was undone"
         );
         Self::new(Reason::RolledBack, Attention::Meant, message)
     }

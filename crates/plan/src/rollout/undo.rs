@@ -142,7 +142,7 @@ impl<'a> Undo<'a> {
                 } else {
                     Reason::RollingBack
                 },
-                told(undone, good),
+                told(undone, good, is_back),
             )),
             Self::Impossible(why, _) => {
                 let failures = placed.breach.map(|breach| failures(placed, breach, ""))?;
@@ -179,7 +179,8 @@ pub(crate) fn failures(placed: &Placed, breach: Breach, then: &str) -> String {
 }
 
 /// Returns what was undone, and how the user ends that.
-fn told(undone: &Undone, good: &Effective) -> String {
+fn told(undone: &Undone, good: &Effective, is_back: bool) -> String {
+    let done = if is_back { "were" } else { "are being" };
     let is_new = |one: &&PinnedConfig| !good.is_pinned(one);
     let news: Vec<&PinnedConfig> = undone.failed.configs.iter().filter(is_new).collect();
     let each = news.iter().take(NAMED).map(|one| {
@@ -203,7 +204,7 @@ fn told(undone: &Undone, good: &Effective) -> String {
         format!(", kept in {copies}")
     };
     format!(
-        "the clusters are rolled back to the last known good configuration{kept}, because too many clusters failed with {what}: {}. A change \
+        "the clusters {done} rolled back to the last known good configuration{kept}, because too many clusters failed with {what}: {}. A change \
          to the configuration starts a new rollout, and `tidegate rollout retry` retries this configuration",
         undone.why
     )
