@@ -20,7 +20,7 @@ pub(crate) const INSTANCE: Table = Table {
     rows: &[
         ("done", &["True (Ready)", "False", "False", "False", "True"]),
         (
-            "done, and a change is not for this cluster",
+            "done, and a newer configuration is not rolled out to this cluster",
             &[
                 "True (Ready, ContentSuperseded)",
                 "False",
@@ -30,7 +30,7 @@ pub(crate) const INSTANCE: Table = Table {
             ],
         ),
         (
-            "done, by another controller, and Tidegate cannot read a configuration",
+            "done, deployed by another program, and Tidegate cannot read one of its configurations",
             &[
                 "True (Ready)",
                 "False",
@@ -92,7 +92,7 @@ pub(crate) const PROGRESSION: Table = Table {
             ],
         ),
         (
-            "action needed: undone, clusters are being rolled back",
+            "action needed: the rollout was undone, clusters are being rolled back",
             &[
                 "True (RollingBack)",
                 "True (RollingBack, UndoImpossible, PlacementNotFound, DecisionNotFound)",
@@ -100,7 +100,7 @@ pub(crate) const PROGRESSION: Table = Table {
             ],
         ),
         (
-            "action needed: undone",
+            "action needed: the rollout was undone",
             &[
                 "False (RolledBack)",
                 "True (RolledBack, PlacementNotFound, DecisionNotFound)",

@@ -80,13 +80,13 @@ pub const KUBERNETES_FEATURES: &[KubernetesFeature] = &[
     feature("`policy/v1` PodDisruptionBudget", "installation", 21, ""),
     feature(
         "`serviceaccounts/token`, bound tokens in pods",
-        "token driver of add-ons; the pods of Tidegate",
+        "add-on agents that register with tokens; the pods of Tidegate",
         20,
         "",
     ),
     feature(
         "server-side apply",
-        "writes of the controllers and of the definitions",
+        "writes of the controllers; `tidegate definitions`",
         16,
         "",
     ),
@@ -98,7 +98,7 @@ pub const KUBERNETES_FEATURES: &[KubernetesFeature] = &[
     ),
     feature(
         "`matchConditions` of webhooks (until 1.29 the feature gate `AdmissionWebhookMatchConditions` can turn them off)",
-        "the webhook is called only for changes that it evaluates; `guard` fails closed for only a few objects",
+        "the webhook is called only for changes that it evaluates; `guard`, which fails closed, is called for only a few objects",
         28,
         "the API server drops them. `tidegate install` prints the form without them, and without `guard`; with `--while-unavailable refuse`, \
          it exits with an error",

@@ -65,6 +65,7 @@ pub fn lint(
         calls(policy, &mut faults);
         times(policy, now, &mut faults);
         not_evaluated(policy, evaluated, &mut faults);
+        creations_only(policy, &mut faults);
         faults.sort();
         faults.dedup();
         notes.extend(faults.into_iter().map(|fault| note(policy, fault)));
@@ -126,6 +127,26 @@ fn not_evaluated(policy: &Policy, evaluated: &Resources<'_>, faults: &mut Vec<Po
                 );
                 faults.push(PolicyFault::at(at.key("resources").index(place), words));
             }
+        }
+    }
+}
+
+/// Validations of creations that an update can evade: what is rejected in a new object can be added to it later.
+fn creations_only(policy: &Policy, faults: &mut Vec<PolicyFault>) {
+    let Some(constraints) = &policy.spec.match_constraints else {
+        return;
+    };
+    let rules = &constraints.resource_rules;
+    let has = |operations: &[String], word: &str| operations.iter().any(|one| one == word);
+    let sees_updates = |rule: &ResourceRule| has(&rule.operations, "*") || has(&rule.operations, "UPDATE");
+    if policy.spec.validations.is_empty() || rules.iter().any(sees_updates) {
+        return;
+    }
+    let root = Path::parse("spec.matchConstraints.resourceRules");
+    for (index, rule) in rules.iter().enumerate() {
+        if has(&rule.operations, "CREATE") {
+            let words = "the policy is evaluated for creations and not for updates: what it rejects can be added by an update";
+            faults.push(PolicyFault::at(root.index(index).key("operations"), words));
         }
     }
 }

@@ -506,6 +506,35 @@ fn what_is_probably_not_meant_is_noted() {
 }
 
 #[test]
+fn validations_of_creations_that_an_update_evades_are_noted() {
+    let noted = |operations: &[&[&str]]| {
+        let rule = |operations: &&[&str]| json!({"apiGroups": ["*"], "apiVersions": ["*"], "operations": operations, "resources": ["*"]});
+        let rules: Vec<Value> = operations.iter().map(rule).collect();
+        let spec = json!({"matchConstraints": {"resourceRules": rules}, "validations": [{"id": "a", "message": "m", "expression": "true"}]});
+        let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), &|_, _| None, &[("*", "*")], None);
+        let lines = notes.iter().map(|note| note.fault.one_line());
+        lines
+            .filter(|line| line.contains("evaluated for creations and not for updates"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        noted(&[&["DELETE"], &["CREATE", "DELETE"]]),
+        [
+            "spec.matchConstraints.resourceRules[1].operations: the policy is evaluated for creations and not for updates: what it rejects can be \
+          added by an update"
+        ]
+    );
+    for fine in [
+        &[&["CREATE", "UPDATE"][..]][..],
+        &[&["CREATE"], &["UPDATE"]],
+        &[&["*"]],
+        &[&["DELETE"]],
+    ] {
+        assert_eq!(noted(fine), <[String; 0]>::default(), "{fine:?}");
+    }
+}
+
+#[test]
 fn a_mutation_that_reads_the_name_is_noted() {
     let noted = |value: &str| {
         let spec = json!({"mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration":
