@@ -65,3 +65,4 @@ say "a corrected version passes the canary and reaches all clusters"
 helloworld v3
 for n in 3 $(seq "$REAL_CLUSTERS"); do until_is v3 on_each "cluster$n"; done
 for n in $(seq "$REAL_CLUSTERS"); do until_is True status "cluster$n" Ready; done
+until_is "selected clusters $REAL_CLUSTERS. configured addons $REAL_CLUSTERS/$REAL_CLUSTERS completed with no errors, 0 failed 0 timeout." progression
