@@ -20,6 +20,7 @@ mod chaos_scene;
 mod ci_files;
 mod cockpit;
 mod command_line;
+mod corpus;
 mod deep;
 mod definitions;
 mod deploy;
