@@ -164,3 +164,87 @@ async fn a_hub_without_open_cluster_management_gets_its_kinds_when_asked_for_and
     ]);
     assert_eq!(unreachable.code, Some(2), "{}", unreachable.stderr);
 }
+
+/// The YAML of the documentation that holds whole objects of the hub, by page: `kubectl` reads no others. The pages of rules show
+/// invalid objects on purpose.
+fn documented_objects() -> Vec<(String, String)> {
+    let not_of_a_hub = [
+        "kind: Kustomization",
+        "kind: AdmissionConfiguration",
+        "kind: PolicyTest",
+    ];
+    let mut found = Vec::new();
+    let mut pages = vec![repository("README.md")];
+    for folder in [
+        "docs",
+        "docs/guides",
+        "docs/ocm",
+        "docs/operate",
+        "docs/reference",
+    ] {
+        let entries = std::fs::read_dir(repository(folder))
+            .expect("a folder of pages")
+            .flatten();
+        pages.extend(
+            entries
+                .map(|entry| entry.path())
+                .filter(|path| path.extension().is_some_and(|end| end == "md")),
+        );
+    }
+    for page in pages {
+        let text = std::fs::read_to_string(&page).expect("a page");
+        for block in text.split("```yaml\n").skip(1) {
+            let block = block.split("```").next().unwrap_or_default();
+            let whole = block.contains("apiVersion: ") && block.contains("kind: ");
+            if whole && !not_of_a_hub.iter().any(|kind| block.contains(kind)) {
+                found.push((page.display().to_string(), block.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+/// Applies every documented example, with the validation of fields that `kubectl` asks for by default.
+fn examples_apply(kubeconfig: &Path) {
+    for name in ["open-cluster-management", "tidegate", "cluster1", "c1"] {
+        let namespace = kubectl(kubeconfig, &["create", "namespace", name], "");
+        assert!(namespace.ok, "{}", namespace.stderr);
+    }
+    for (how, folder) in [
+        ("-f", "manifests/examples/"),
+        ("-f", "manifests/examples/upgrade/"),
+        ("-k", "manifests/gitops/example/"),
+    ] {
+        let folder = repository(folder).to_string_lossy().into_owned();
+        let applied = kubectl(kubeconfig, &["apply", how, &folder], "");
+        assert!(applied.ok, "{folder}: {}", applied.stderr);
+    }
+    let documented = documented_objects();
+    assert!(documented.len() > 15, "{} examples", documented.len());
+    let faults: Vec<String> = documented
+        .iter()
+        .filter_map(|(page, text)| {
+            let applied = kubectl(kubeconfig, &["apply", "-f", "-"], text);
+            (!applied.ok).then(|| format!("{page}: {}\n{text}", applied.stderr))
+        })
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_documented_example_applies_on_the_definitions_of_open_cluster_management_and_on_ours() {
+    for ours in [true, false] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (hub, kubeconfig) = if ours {
+            crate::rig::defined_hub(folder.path()).await
+        } else {
+            let (hub, kubeconfig) = hub_with_theirs(folder.path()).await;
+            let printed = run(&["crds"]);
+            let applied = kubectl(&kubeconfig, &["apply", "-f", "-"], &printed.stdout);
+            assert!(applied.ok, "{}", applied.stderr);
+            (hub, kubeconfig)
+        };
+        tokio::task::block_in_place(|| examples_apply(&kubeconfig));
+        hub.shutdown().await;
+    }
+}
