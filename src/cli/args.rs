@@ -71,7 +71,7 @@ pub enum Command {
     Snapshot(SnapshotArgs),
     /// Test, lint, benchmark and export your own policies.
     Policy(PolicyArgs),
-    /// Show and control rollouts: list, status, pause, resume, promote, approve, retry, undo, history.
+    /// Show and control rollouts: list, status, pause, resume, promote, approve, retry, undo, freeze, history.
     Rollout(Box<super::RolloutArgs>),
     /// Show rollouts in the terminal, updated live, and control them with keys.
     #[cfg(feature = "top")]

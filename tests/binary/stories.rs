@@ -25,6 +25,7 @@ test_each! {
     progressive
     rollback
     rollout_approval
+    rollout_freeze
     rollout_window
     third_party
     two_placements

@@ -153,14 +153,14 @@ async fn every_example_gets_the_same_verdict_everywhere() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![[r"
-        Decide: 457 the same verdict
-        Webhook: 457 the same verdict
-        Check: 447 the same verdict
+        Decide: 463 the same verdict
+        Webhook: 463 the same verdict
+        Check: 453 the same verdict
         Check: 5 is a policy: its faults are shown at their letter of the file
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 322 the same verdict
+        Audit: 328 the same verdict
         Audit: 26 is a deletion
         Audit: 16 is about a kind that is not audited
         Audit: 1 is about a status

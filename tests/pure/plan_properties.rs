@@ -4,8 +4,8 @@ mod edits;
 
 use api::hash::SpecHash;
 use edits::{
-    annotate, own_config, own_template, put_addon, put_default, put_on_failure, put_other_template,
-    put_pause, put_retry, put_rolling, put_rollout,
+    annotate, own_config, own_template, put_addon, put_default, put_freeze, put_on_failure,
+    put_other_template, put_pause, put_retry, put_rolling, put_rollout,
 };
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -41,6 +41,7 @@ enum Step {
     Rollout(usize, u8),
     Rolling(u8),
     Pause(u8),
+    Freeze(u8),
     /// Whether all layers of deployment configurations count.
     Merge(bool),
     /// What becomes of rollouts that have stopped.
@@ -74,6 +75,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..2_usize, 0..11_u8).prop_map(|(placement, kind)| Step::Rollout(placement, kind)),
         (0..6_u8).prop_map(Step::Rolling),
         (0..7_u8).prop_map(Step::Pause),
+        (0..7_u8).prop_map(Step::Freeze),
         any::<bool>().prop_map(Step::Merge),
         (0..4_u8).prop_map(Step::OnFailure),
         Just(Step::Retry),
@@ -141,6 +143,7 @@ fn act(world: &mut World, step: &Step) {
         Step::Rollout(which, kind) => put_rollout(world, *which, *kind),
         Step::Rolling(kind) => put_rolling(world, *kind),
         Step::Pause(kind) => put_pause(world, *kind),
+        Step::Freeze(kind) => put_freeze(world, *kind),
         Step::OnFailure(kind) => put_on_failure(world, *kind),
         Step::Retry => put_retry(world),
         Step::Default(which) => put_default(world, *which),

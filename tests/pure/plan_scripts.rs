@@ -124,6 +124,7 @@ test_each! {
     rollout_approval_order
     rollout_deadline
     rollout_foreign
+    rollout_freeze
     rollout_fresh
     rollout_health
     rollout_kept_placements

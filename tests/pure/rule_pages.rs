@@ -32,6 +32,7 @@ test_each! {
     dependency
     deployment_config
     field_owner
+    freeze
     in_place
     install
     install_namespace

@@ -6,7 +6,7 @@ use super::metadata;
 use super::rules::Ruled;
 use super::shape;
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Operations, Placement, SetBinding,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement, SetBinding,
     Template, Upgrade,
 };
 
@@ -41,6 +41,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Placement>(&mut entries);
     collect::<SetBinding>(&mut entries);
     collect::<Upgrade>(&mut entries);
+    collect::<Freeze>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
 }
@@ -102,6 +103,7 @@ mod tests {
                 + docs::<Placement>(id)
                 + docs::<SetBinding>(id)
                 + docs::<Upgrade>(id)
+                + docs::<Freeze>(id)
                 + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue().iter().filter(|entry| {

@@ -11,6 +11,7 @@ mod decide;
 mod defaults;
 mod enforcement;
 mod examine;
+mod freeze_body;
 mod known_fields;
 mod metadata;
 mod policies;

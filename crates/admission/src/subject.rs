@@ -1,6 +1,7 @@
 //! The input of a rule ([`Subject`]), and the definition of a rule ([`Rule`]).
 
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
+use super::freeze_body::FreezeBody;
 use super::request::Operation;
 use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
@@ -245,6 +246,8 @@ kinds! {
     Upgrade<'a> = "managedclustersupgrades", UpgradeBody, object => UpgradeBody::read(object);
     /// A binding of a cluster set to a namespace: `ManagedClusterSetBinding`.
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
+    /// A time in which no change starts: `RolloutFreeze`.
+    Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
 }

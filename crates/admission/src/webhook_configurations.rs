@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, SetBinding, Template,
-    Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, SetBinding,
+    Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -100,6 +100,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             deletions("v1beta2", SetBinding::RESOURCE),
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
+            freezes(),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -225,6 +226,17 @@ fn policies() -> Value {
         "apiVersions": [VERSION],
         "operations": ["CREATE", "UPDATE"],
         "resources": [AddonPolicy::RESOURCE],
+        "scope": "*",
+    })
+}
+
+/// Freezes of rollouts. They need no webhook that fails closed: an invalid one stops all changes.
+fn freezes() -> Value {
+    json!({
+        "apiGroups": [OWN_GROUP],
+        "apiVersions": [VERSION],
+        "operations": ["CREATE", "UPDATE"],
+        "resources": [Freeze::RESOURCE],
         "scope": "*",
     })
 }
@@ -438,6 +450,13 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
+                } else if names == [Freeze::RESOURCE] {
+                    assert_eq!(rule["apiGroups"], json!([OWN_GROUP]));
+                    assert_eq!(
+                        webhook["failurePolicy"],
+                        json!("Ignore"),
+                        "an invalid one stops changes"
+                    );
                 } else if names == [Upgrade::RESOURCE] {
                     assert_eq!(rule["apiGroups"], json!([CLUSTER_GROUP]));
                     assert_eq!(
@@ -472,6 +491,7 @@ mod tests {
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
         ];
         assert_eq!(seen, expected);

@@ -16,6 +16,7 @@ use super::cluster::{
     PlacementDecision,
 };
 use super::names::annotations::HUB_WITHOUT_OCM;
+use super::rollout_freeze::RolloutFreeze;
 use super::v1alpha1::{
     AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
     ManagedClusterAddOn,
@@ -77,6 +78,7 @@ kinds! {
     ManifestWork: Ocm, Optional;
     Placement: Ocm, Required;
     PlacementDecision: Ocm, Optional;
+    RolloutFreeze: Tidegate, Required;
 }
 
 fn through<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {

@@ -21,6 +21,7 @@ mod json_schemas;
 mod lenient;
 pub mod names;
 pub mod reason;
+mod rollout_freeze;
 mod schemas;
 mod shared;
 pub mod v1alpha1;
@@ -35,5 +36,6 @@ pub use json_schemas::{EVERYTHING, json_schemas};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
 };
+pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
 pub use shared::{AddOnConfig, ConfigReferent, ConfigSpecHash, GroupResource, IntOrString, PlacementRef};
 pub use v1beta1::{Converter, serve_v1beta1};

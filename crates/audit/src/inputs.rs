@@ -94,6 +94,9 @@ impl Inputs {
             let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
             let any = found.placements.iter().any(absent);
             found.rests_on(Part::Placements, any);
+        } else if key.kind == Kind::Freeze {
+            // Whether its add-ons exist.
+            found.rests_on(Part::AddOns, true);
         } else if key.kind != Kind::DeploymentConfig {
             // Objects of the other kinds are not judged.
             return Self::default();

@@ -25,11 +25,12 @@ pub use admission::{Facts, ObjectKey, Rulebook};
 use store::Kind;
 
 /// The kinds that are audited: those about whose creation the gate is asked.
-pub const KINDS: [Kind; 6] = [
+pub const KINDS: [Kind; 7] = [
     Kind::AddOn,
     Kind::Instance,
     Kind::DeploymentConfig,
     Kind::Template,
     Kind::HubConfig,
     Kind::Upgrade,
+    Kind::Freeze,
 ];

@@ -8,6 +8,7 @@ mod config;
 mod deadline;
 mod dependency;
 pub mod engine;
+mod freeze;
 mod hub_permission;
 mod image;
 mod limit;
@@ -34,6 +35,7 @@ pub use cluster_variable::{
 pub use config::{ConfigReference, ConfigType, KNOWN_TYPES, KnownType, RawReference, Scope, listed_types};
 pub use deadline::{ProgressDeadline, Soak};
 pub use dependency::{dependency_circle, listed_addons};
+pub use freeze::Freeze;
 pub use hub_permission::{HubNamespaces, is_addons_own, is_never_bound, is_reserved};
 pub use image::ImageReference;
 pub use limit::{Limit, Percent, Tolerance};

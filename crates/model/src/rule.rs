@@ -24,6 +24,10 @@ pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
 pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
 /// A window of rollouts that is invalid.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
+/// A freeze whose times are none, or whose end is before its begin.
+pub const FREEZE_TIMES: &str = "freeze/times";
+/// A freeze whose selector of clusters is invalid.
+pub const FREEZE_SELECTOR: &str = "freeze/selector";
 /// A rolling update of configurations that lacks its placement or its limit.
 pub const ROLLING_UPDATE: &str = "rollout/rolling-update";
 /// An invalid label selector.

@@ -236,7 +236,7 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
     let blocked_by = if undo.is_lost() {
         "content that is no longer on the hub"
     } else {
-        "another add-on, a rollout window or an approval"
+        "another add-on, a freeze, a rollout window or an approval"
     };
     for part in details(placed, blocked_by).into_iter().flatten() {
         message.push(' ');

@@ -42,6 +42,10 @@ pub enum RolloutCommand {
     Retry(SteerArgs),
     /// Roll an add-on back to its last known good configuration.
     Undo(SteerArgs),
+    /// Stop new changes for some time: on all clusters, or on some.
+    Freeze(FreezeArgs),
+    /// End a freeze before its time.
+    Unfreeze(UnfreezeArgs),
     /// Show the history on the hub: previous and current configurations, and the last events.
     History(HistoryArgs),
     /// Print the JSON Schema of `-o json`.
@@ -165,6 +169,64 @@ pub struct ApproveArgs {
     /// Options of the verbs that may apply to one placement.
     #[command(flatten)]
     pub on: PlacementArgs,
+}
+
+/// Stop new changes for some time: on all clusters, or on some.
+///
+/// Creates or changes a RolloutFreeze. While it is in force, no change of an add-on and no upgrade of a cluster starts; what is in
+/// progress finishes. `kubectl get rolloutfreezes` lists all freezes. Exit status: 0 written, 1 the hub rejected the change, 2 invalid, or
+/// the hub cannot be reached.
+#[derive(Args, Clone, Debug)]
+pub struct FreezeArgs {
+    /// Name of the RolloutFreeze.
+    pub name: String,
+    /// Why; shown on every cluster that waits.
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+    /// Begin, such as 2026-12-20T00:00:00Z (default: now).
+    #[arg(long, value_name = "TIME")]
+    pub from: Option<String>,
+    /// End, such as 2027-01-03T00:00:00Z (default: until `tidegate rollout unfreeze`).
+    #[arg(long, value_name = "TIME", conflicts_with = "length")]
+    pub until: Option<String>,
+    /// Length from now on, such as 4h.
+    #[arg(long = "for", id = "length", value_name = "DURATION", value_parser = duration, conflicts_with = "from")]
+    pub length: Option<Duration>,
+    /// Only clusters with this label. Repeatable; a cluster needs all of them.
+    #[arg(long, value_name = "KEY=VALUE", value_parser = label)]
+    pub cluster_label: Vec<(String, String)>,
+    /// Only this add-on. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub addon: Vec<String>,
+    /// Do not stop upgrades of clusters.
+    #[arg(long)]
+    pub without_upgrades: bool,
+    /// Send the request as a server-side dry run, including the webhook; nothing is stored.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+/// End a freeze before its time: deletes the RolloutFreeze.
+#[derive(Args, Clone, Debug)]
+pub struct UnfreezeArgs {
+    /// Name of the RolloutFreeze.
+    pub name: String,
+    /// Send the request as a server-side dry run; nothing is deleted.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+fn label(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=');
+    let parts = parts.filter(|(key, value)| model::is_label_key(key) && model::is_label_value(value));
+    let (key, value) = parts.ok_or_else(|| "write for instance env=prod".to_owned())?;
+    Ok((key.to_owned(), value.to_owned()))
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

@@ -3,6 +3,7 @@
 //! Joins `cockpit` with a hub or a dump; decides exit statuses.
 
 mod args;
+mod freeze;
 mod hub;
 mod run;
 mod show;
@@ -12,8 +13,8 @@ pub(super) mod top;
 mod write;
 
 pub use args::{
-    ApproveArgs, AskArgs, HistoryArgs, ListArgs, PlacementArgs, RolloutArgs, RolloutCommand, RolloutHubArgs,
-    StatusArgs, SteerArgs,
+    ApproveArgs, AskArgs, FreezeArgs, HistoryArgs, ListArgs, PlacementArgs, RolloutArgs, RolloutCommand,
+    RolloutHubArgs, StatusArgs, SteerArgs, UnfreezeArgs,
 };
 pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::run;

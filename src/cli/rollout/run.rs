@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
+use super::freeze;
 use super::hub::{Events, Source, events, gone, meant, raw, settings};
 use super::show::{painted, width};
 use super::status::watch;
@@ -35,6 +36,8 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Approve(args) => told(&args.on.steer, &Verb::Approve(approving(args))),
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
+        RolloutCommand::Freeze(args) => freeze::freeze(args),
+        RolloutCommand::Unfreeze(args) => freeze::unfreeze(args),
         RolloutCommand::History(args) => remembered(args),
         RolloutCommand::Schema => {
             print_json(&insight::cockpit::json_schema())?;

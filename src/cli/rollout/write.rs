@@ -197,7 +197,7 @@ fn allowed(owners: &[String], request: Request) -> Result<(), CliError> {
     Err(CliError::Refused(Box::new(Owned(programs))))
 }
 
-fn refused(error: kube::Error) -> CliError {
+pub(super) fn refused(error: kube::Error) -> CliError {
     match error {
         kube::Error::Api(status) => CliError::Serve {
             part: "the change",

@@ -174,6 +174,11 @@ mod tests {
         ("dev heal", "ends what goes wrong on simulated clusters"),
         ("dev faults", "lists what goes wrong on simulated clusters"),
         ("policy bench", "measures policies, which no setting changes"),
+        (
+            "rollout freeze",
+            "writes a RolloutFreeze, which no setting changes",
+        ),
+        ("rollout unfreeze", "deletes a RolloutFreeze"),
         ("serve", "is the controllers"),
     ];
 

@@ -80,7 +80,7 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
-pub(crate) const WRITERS: [(&str, &str); 13] = [
+pub(crate) const WRITERS: [(&str, &str); 14] = [
     ("src/controllers/runtime/write.rs", "what a plan says"),
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
@@ -95,6 +95,7 @@ pub(crate) const WRITERS: [(&str, &str); 13] = [
         "src/cli/rollout/write.rs",
         "what a user of `tidegate rollout` asks for",
     ),
+    ("src/cli/rollout/freeze.rs", "a freeze that a user asks for"),
     ("src/cli/definitions/hub.rs", "definitions"),
     ("src/cli/settings/published.rs", "how the controllers behave"),
     ("src/cli/doctor/collect.rs", "a question with dryRun"),

@@ -123,6 +123,28 @@ pub(crate) fn own_template() -> serde_json::Value {
     json!({"group": super::GROUP, "resource": "addontemplates", "name": "other"})
 }
 
+/// Freezes all clusters, some of them for a while, or none any more.
+pub(crate) fn put_freeze(world: &mut World, kind: u8) {
+    let until = world.now + jiff::SignedDuration::from_secs(30);
+    let spec = match kind {
+        0 => json!({"reason": "all of them"}),
+        1 => {
+            json!({"reason": "for a while", "until": until, "clusterSelector": {"matchLabels": {"env": "prod"}}})
+        }
+        2 => json!({"reason": "later", "from": until}),
+        3 => json!({"reason": "another add-on", "addOns": ["other"]}),
+        4 => json!({"reason": "invalid", "until": "banana"}),
+        _ => {
+            world.delete(&ObjectKey::new(Kind::Freeze, "", "freeze"));
+            return;
+        }
+    };
+    world.put(
+        Kind::Freeze,
+        json!({"metadata": {"name": "freeze"}, "spec": spec}),
+    );
+}
+
 /// Pauses rollouts, or has their changes wait for an approval.
 pub(crate) fn put_pause(world: &mut World, kind: u8) {
     const PAUSED: &str = "tidegate.io/paused";

@@ -14,6 +14,7 @@ mod deletion;
 mod dependency;
 mod deployment_config;
 mod field_owner;
+mod freeze;
 mod in_place;
 mod install;
 mod install_namespace;

@@ -2,12 +2,12 @@
 
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
-    dependency, deployment_config, field_owner, in_place, install, install_namespace, install_strategy,
-    lifecycle, naming, permission, placing, rolling_update, rollout, rollout_progress, steering, template,
-    upgrade, upgrade_advice, version, version_effect, version_order,
+    dependency, deployment_config, field_owner, freeze, in_place, install, install_namespace,
+    install_strategy, lifecycle, naming, permission, placing, rolling_update, rollout, rollout_progress,
+    steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, HubConfig, Kind, Placement, Rule, SetBinding,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rule, SetBinding,
     Template, Upgrade,
 };
 
@@ -67,6 +67,7 @@ ruled! {
     AddonPolicy: addon_policy::ON_POLICIES;
     Upgrade: upgrade::ON_UPGRADES, upgrade::ON_PLACEMENT_ACCESS, upgrade_advice::ON_UPGRADES;
     SetBinding: placing::ON_SET_BINDINGS;
+    Freeze: freeze::ON_FREEZES;
 }
 
 #[cfg(test)]

@@ -218,6 +218,11 @@ causes! {
         "The annotation tidegate.io/rollout-window defines when changes may start; clusters that are being updated finish. The message \
          names the time at which the next window opens.",
         "wait for the window, or remove the annotation tidegate.io/rollout-window";
+    FREEZE = "why/rollout-freeze",
+        "A RolloutFreeze stops changes on the cluster.",
+        "While a RolloutFreeze is in force, no change starts on the clusters that it selects; clusters that are being updated finish. The \
+         message has its reason and its end. An invalid RolloutFreeze stops all changes until it is corrected.",
+        "wait until the freeze ends, or delete the RolloutFreeze";
     WINDOW_INVALID = "why/rollout-window-invalid",
         "The annotation tidegate.io/rollout-window is invalid.",
         "Until the annotation is valid, clusters keep their configuration, so that no change is rolled out outside of the windows.",

@@ -41,6 +41,7 @@ impl Context<'_> {
             (Reason::WaitingForApproval, _) => self.approval(turn),
             (Reason::RolloutApprovalInvalid, _) => Cause::new(causes::APPROVAL_INVALID, message),
             (Reason::WaitingForWindow, _) => self.window(message),
+            (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
             (Reason::RolloutWindowInvalid, _) => Cause::new(causes::WINDOW_INVALID, message),
             (Reason::WaitingForDependency, _) => dependency(cluster, turn),
             (Reason::DependencyCycle | Reason::DependencyNotFound, _) => {
@@ -262,6 +263,17 @@ impl Context<'_> {
             Some(WindowState::Open(_)) | None => None,
         };
         Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
+    }
+
+    /// Returns until when a freeze stops changes on a cluster; an invalid one has to be corrected.
+    fn freeze(&self, cluster: &str, told: &str) -> Cause {
+        let cluster = self.view.cluster(cluster);
+        let cause = Cause::new(causes::FREEZE, told).typing("kubectl get rolloutfreezes".to_owned());
+        match plan::freeze_of(&self.view, cluster, self.now).map(|record| &record.freeze) {
+            Some(Err(_)) => cause,
+            Some(Ok(freeze)) => cause.graded(Grade::Waits(freeze.until())),
+            None => cause.graded(Grade::Waits(None)),
+        }
     }
 
     fn outside(&self, message: &str) -> Cause {

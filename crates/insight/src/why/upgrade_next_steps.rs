@@ -60,6 +60,11 @@ pub(super) fn of_hold(hold: Hold) -> NextStep {
             LOOK,
         ),
         Hold::Changing => (Waits, "clusters that are being upgraded finish first", LOOK),
+        Hold::Frozen => (
+            Waits,
+            "no action is necessary; clusters start when the freeze ends or is deleted",
+            "kubectl get rolloutfreezes",
+        ),
         Hold::Window => (
             Waits,
             "no action is necessary; the window opens automatically",

@@ -15,8 +15,9 @@ use crate::short_list::ShortList;
 use crate::types::{Turn, TurnSubject};
 use ::model::engine::{Course, Hold};
 use api::reason::Reason;
+use kubernetes::field::quoted;
 use model::{Approval, Rest};
-use store::{Name, terms};
+use store::{FreezeRecord, Name, terms};
 
 /// Number of digits of a hash that a message shows.
 const SHORT: usize = 8;
@@ -190,6 +191,32 @@ impl Notice {
             wait: Name::from(format!("{message}; {opens}")),
             ..Self::new(Reason::WaitingForWindow, Attention::Wait, message)
         }
+    }
+
+    /// A freeze is in force, or is invalid and stops everything.
+    pub(super) fn frozen(record: &FreezeRecord) -> Self {
+        let name = quoted(&record.name);
+        let (attention, message) = match &record.freeze {
+            Ok(freeze) => {
+                let end = freeze.until().map_or_else(
+                    || "until the RolloutFreeze is deleted".to_owned(),
+                    |until| format!("until {until}"),
+                );
+                let reason = cut(&freeze.reason);
+                (
+                    Attention::Wait,
+                    format!("the RolloutFreeze {name} stops changes {end}: {reason}"),
+                )
+            }
+            Err(fault) => (
+                Attention::Act,
+                format!(
+                    "the RolloutFreeze {name} is invalid, and stops all changes: {}",
+                    cut(fault)
+                ),
+            ),
+        };
+        Self::new(Reason::RolloutFrozen, attention, message)
     }
 
     /// The windows are invalid.

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 
 use super::approvals::has_anything;
 use super::candidate::{Candidate, OwnEdits};
+use super::freezes::Frozen;
 use super::hold_message::Notice;
 use super::hold_messages::Notices;
 use super::member::{Member, Rolled, Step, Trial};
@@ -53,11 +54,12 @@ pub(crate) fn next<'v>(
 ) -> Rollout<'v> {
     let rolling = Rolling::of(view);
     let feeds = feeds(view, wanted, configs);
+    let frozen = Frozen::of(view, now);
     let candidate = |(stand, effective): (&InstanceFate<'v>, &Arc<Effective>)| {
         let feed = stand.home.and_then(|home| feeds.get(home));
         let instance = stand.site.instance;
         let kept = KeptConfigs::of(view, rolling.as_ref(), feed, instance, effective);
-        let mut candidate = candidate(view, stand, effective, kept, feed, now);
+        let mut candidate = candidate(view, stand, effective, kept, feed, &frozen, now);
         if let (Some(counts), Some(rolling)) = (&mut candidate.counts, &rolling) {
             counts.rolling = rolling.clusters.contains(&instance.cluster);
         }
@@ -66,11 +68,12 @@ pub(crate) fn next<'v>(
     let each = wanted.stands.iter().zip(&configs.instances);
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     hold_without_content(&mut candidates);
+    let thaws = frozen.hold(&mut candidates);
     let opens = hold_outside_windows(view, &mut candidates, now);
     hold_without_terms(view, &mut candidates);
     block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
-    recheck_at = earliest(recheck_at, opens);
+    recheck_at = earliest(earliest(recheck_at, opens), thaws);
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
         let (done, at) = feed.decide(view, &mut candidates, others, now);
@@ -234,6 +237,7 @@ fn candidate<'v>(
     effective: &Arc<Effective>,
     kept: KeptConfigs,
     feed: Option<&Feed<'_>>,
+    frozen: &Frozen<'_>,
     now: Timestamp,
 ) -> Candidate<'v> {
     let Site {
@@ -252,7 +256,8 @@ fn candidate<'v>(
         length: feed.course.soak,
         promoted: feed.course.promoted,
     });
-    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused);
+    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused)
+        || frozen.of_cluster(cluster).is_some();
     let own = match view.settings().cluster_configs {
         ClusterConfigs::AtOnce if paused => OwnEdits::Travel,
         ClusterConfigs::AtOnce if !settled && effective.moves_at_once(&instance.references) => {

@@ -18,6 +18,7 @@
 mod approvals;
 mod candidate;
 mod direction;
+mod freezes;
 mod groups;
 mod health;
 mod hold_message;
@@ -33,6 +34,7 @@ mod units;
 
 pub(super) use ::model::engine::Counts;
 pub use approvals::{Asked, AskedGroup};
+pub use freezes::freeze_of;
 pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;

@@ -12,7 +12,11 @@ use api::reason::Reason;
 use model::Name;
 use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
+use model::{Freeze, Selector};
+use store::FreezeRecord;
+use store::upgrade::View;
 
+use crate::types::earliest;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::natural;
 use crate::upgrade::record::{Phase, State};
@@ -35,6 +39,8 @@ pub enum Hold {
     CanaryFailed,
     /// More clusters failed than maxFailures allows.
     Failures,
+    /// A RolloutFreeze applies to the cluster.
+    Frozen,
     /// The window is closed.
     Window,
     /// The canary clusters are not complete.
@@ -54,6 +60,7 @@ impl Hold {
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
             Self::Failures => "Failures",
+            Self::Frozen => Reason::RolloutFrozen.as_str(),
             Self::Window => "Window",
             Self::Canary => "Canary",
             Self::Slot => "Slot",
@@ -72,6 +79,7 @@ impl Hold {
             Self::NoCanary => "spec.upgradeStrategy.canaryClusters matches none of the selected clusters",
             Self::CanaryFailed => "a canary cluster has failed",
             Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
+            Self::Frozen => "a RolloutFreeze stops upgrades (kubectl get rolloutfreezes)",
             Self::Window => "the window is closed (spec.upgradeStrategy.window)",
             Self::Canary => "the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)",
             Self::Slot => "as many clusters are upgrading as spec.upgradeStrategy.maxConcurrency allows",
@@ -105,22 +113,62 @@ pub(crate) struct Run<'a> {
     pub(crate) passed: bool,
     /// Whether some placement has no complete PlacementDecision yet.
     pub(crate) undecided: bool,
+    /// The clusters on which a freeze stops upgrades.
+    pub(crate) frozen: &'a Frozen,
+}
+
+/// The clusters on which freezes stop upgrades now.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Frozen {
+    clusters: BTreeSet<Name>,
+    until: Option<Timestamp>,
+}
+
+impl Frozen {
+    /// Finds them among these clusters.
+    pub(crate) fn of<'n>(view: &View<'_>, among: impl Iterator<Item = &'n Name>, now: Timestamp) -> Self {
+        let mut frozen = Self::default();
+        let is_in_force =
+            |record: &&&FreezeRecord| record.freeze.as_ref().map_or(true, |one| one.is_in_force(now));
+        let in_force: Vec<&FreezeRecord> = view.freezes.iter().filter(is_in_force).copied().collect();
+        if in_force.is_empty() {
+            return frozen;
+        }
+        for name in among {
+            let labels = view.clusters.get(name).map(|cluster| &cluster.labels);
+            for record in &in_force {
+                let selector = record.freeze.as_ref().ok().and_then(|one| one.clusters.as_ref());
+                let is_selected =
+                    |selector: &Selector| labels.is_some_and(|labels| selector.matches_map(labels));
+                if selector.is_none_or(is_selected) {
+                    let until = record.freeze.as_ref().ok().and_then(Freeze::until);
+                    frozen.until = earliest(frozen.until, until);
+                    frozen.clusters.insert(name.clone());
+                }
+            }
+        }
+        frozen
+    }
 }
 
 /// Returns the clusters that may start now.
 pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now: Timestamp) -> Turns {
     let gate_is_open = run.spec.strategy.canary.is_none() || run.passed || are_through(stands);
     let (window, until) = window(run.spec, now);
-    let mut closed = closed(run, stands).or(window);
+    let mut closed = closed(run, stands)
+        .or_else(|| freeze(run.frozen, stands))
+        .or(window);
     let ordered: Vec<(&Name, &ClusterStanding)> = natural(stands.keys())
         .into_iter()
         .filter_map(|name| stands.get_key_value(name))
         .collect();
     let units: Vec<Unit> = ordered
         .iter()
-        .map(|(_, stand)| Unit {
+        .map(|(name, stand)| Unit {
             group: 0,
-            standing: standing(stand, gate_is_open, now),
+            standing: Some(standing(stand, gate_is_open, now))
+                .filter(|standing| *standing != UnitState::ToApply || !run.frozen.clusters.contains(*name))
+                .unwrap_or(UnitState::Held),
             approved: true,
         })
         .collect();
@@ -136,10 +184,11 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
     let mut turns = Turns {
         closed,
         gate_is_open,
-        until: if closed.is_none() || closed == Some(Hold::Window) {
-            until
-        } else {
-            None
+        until: match closed {
+            None => earliest(until, run.frozen.until),
+            Some(Hold::Window) => until,
+            Some(Hold::Frozen) => run.frozen.until,
+            Some(_) => None,
         },
         ..Turns::default()
     };
@@ -150,6 +199,9 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         let is_through = gate_is_open || stand.record.canary;
         match (closed, is_through, verdict) {
             (Some(hold), _, _) => turns.waits.insert(name.clone(), hold),
+            (None, _, _) if run.frozen.clusters.contains(name) => {
+                turns.waits.insert(name.clone(), Hold::Frozen)
+            }
             (None, true, _) if stand.refused => turns.waits.insert(name.clone(), Hold::Slot),
             (None, false, _) => turns.waits.insert(name.clone(), Hold::Canary),
             (None, true, Verdict::Start) => {
@@ -175,7 +227,8 @@ fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Tur
     }
     let tried = stands
         .iter()
-        .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand));
+        .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand))
+        .filter(|(name, _)| !run.frozen.clusters.contains(*name));
     let tried: Vec<Name> = tried.take(free).map(|(name, _)| name.clone()).collect();
     for name in tried {
         turns.waits.remove(&name);
@@ -192,7 +245,9 @@ fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut 
         if stand.want != Want::Upgrade {
             continue;
         }
-        let hold = turns.closed.or_else(|| (free == 0).then_some(Hold::Slot));
+        let is_frozen = run.frozen.clusters.contains(name);
+        let own = is_frozen.then_some(Hold::Frozen);
+        let hold = turns.closed.or(own).or_else(|| (free == 0).then_some(Hold::Slot));
         if let Some(hold) = hold {
             turns.waits.insert(name.clone(), hold);
         } else {
@@ -228,6 +283,16 @@ fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold
         (has_failed, Hold::CanaryFailed),
     ];
     each.into_iter().find(|(holds, _)| *holds).map(|(_, hold)| hold)
+}
+
+/// What holds the whole upgrade if every cluster that could go on is frozen.
+fn freeze(frozen: &Frozen, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold> {
+    let mut waiting = stands
+        .iter()
+        .filter(|(_, stand)| matches!(stand.want, Want::Turn | Want::Upgrade))
+        .peekable();
+    let all = waiting.peek().is_some() && waiting.all(|(name, _)| frozen.clusters.contains(name));
+    all.then_some(Hold::Frozen)
 }
 
 fn window(spec: &UpgradeSpec, now: Timestamp) -> (Option<Hold>, Option<Timestamp>) {

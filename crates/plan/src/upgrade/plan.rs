@@ -17,7 +17,7 @@ use crate::upgrade::cluster_standing::{self, Case, ClusterStanding, Works};
 use crate::upgrade::cluster_works;
 use crate::upgrade::conditions::{self, StatusInput, Whole};
 use crate::upgrade::events::{self, Event};
-use crate::upgrade::pace::{self, Hold, Run, Turns};
+use crate::upgrade::pace::{self, Frozen, Hold, Run, Turns};
 use crate::upgrade::preview;
 use crate::upgrade::record::Record;
 use crate::upgrade::run_memory::Memory;
@@ -140,6 +140,7 @@ fn going(
         memory: &memory,
         passed,
         undecided: view.undecided,
+        frozen: &Frozen::of(view, stands.keys(), now),
     };
     let turns = pace::turns(run, &stands, now);
     if let Some(outlook) = outlook {
@@ -266,9 +267,8 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (true, _, _) => Reason::Pending,
         (false, true, _) if !status::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
-        (false, _, Some(Hold::Undecided)) | (false, false, Some(Hold::Changing | Hold::Window)) => {
-            Reason::Waiting
-        }
+        (false, _, Some(Hold::Undecided))
+        | (false, false, Some(Hold::Changing | Hold::Frozen | Hold::Window)) => Reason::Waiting,
         (false, true, _) => Reason::Complete,
         (false, false, Some(Hold::Preview)) => Reason::Preview,
         (false, false, Some(Hold::Paused)) => Reason::Paused,

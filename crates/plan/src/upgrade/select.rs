@@ -167,6 +167,7 @@ mod tests {
             clusters: Cow::Owned(["a", "b", "c", "d", "e", "f", "gone"].map(cluster).into()),
             works: Cow::Owned(BTreeMap::new()),
             refused: BTreeMap::new(),
+            freezes: Vec::new(),
             unwritten: None,
         };
         let spec = UpgradeSpec::parse(&raw, &kubernetes::field::Path::root()).expect("a spec");

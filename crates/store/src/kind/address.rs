@@ -77,6 +77,8 @@ pub(crate) enum Holds {
     Upgrade,
     /// Every upgrade.
     AllUpgrades,
+    /// Every add-on and every upgrade.
+    Everything,
 }
 
 impl Holds {
@@ -88,7 +90,8 @@ impl Holds {
             | Self::Decision
             | Self::Configuration
             | Self::Upgrade
-            | Self::AllUpgrades => true,
+            | Self::AllUpgrades
+            | Self::Everything => true,
             Self::Nothing | Self::Instance | Self::Cluster | Self::Work => false,
         }
     }

@@ -280,6 +280,12 @@ kinds! {
             .when("its owner was removed, or the add-on is not managed here any more"),
         Write::new("status", &["patch"], ROLL_UP),
     ]);
+    /// `RolloutFreeze`, while which no change starts
+    Freeze = Row::new(
+        cluster_scoped(OWN_GROUP, "v1alpha1", "RolloutFreeze", "rolloutfreezes"),
+        Need::WhereServed,
+        Holds::Everything,
+    );
     /// `Namespace`, of which only policies ask
     Namespace = Row::new(
         cluster_scoped("", "v1", "Namespace", "namespaces"),

@@ -7,6 +7,7 @@ mod cluster;
 pub(super) mod cluster_set;
 mod configs;
 pub(super) mod decision;
+mod freeze;
 pub(super) mod granted;
 mod instance;
 pub(super) mod kept_content;
@@ -19,7 +20,7 @@ mod upgrade_work;
 mod work;
 
 stored::list! {
-    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig,
+    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, freeze::Freeze,
     granted::HubClusterRole, configs::HubConfig, granted::HubRole, instance::Instance,
     kept_content::KeptContent, namespace::Namespace, decision::Placement, granted::Role, granted::RoleBinding, rollout::Rollout,
     granted::ServiceAccount, cluster_set::SetBinding, signing_request::SigningRequest,

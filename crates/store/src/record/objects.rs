@@ -73,6 +73,17 @@ impl Cluster {
     }
 }
 
+/// A `RolloutFreeze`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreezeRecord {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Its name.
+    pub name: Name,
+    /// What it says, or the first fault of its spec: then it stops everything.
+    pub freeze: Result<model::Freeze, String>,
+}
+
 /// A `Placement`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placement {

@@ -99,6 +99,7 @@ impl Store {
             }
             Holds::Upgrade => Touched::from([key.clone()]),
             Holds::AllUpgrades => self.upgrades().collect(),
+            Holds::Everything => self.addons().map(Owner::addon).chain(self.upgrades()).collect(),
             Holds::Configuration => {
                 let named = self.indexes.by_config.keys().filter(|config| {
                     Kind::of_config(&config.of.group, &config.of.resource) == Some(key.kind)

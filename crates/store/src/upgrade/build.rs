@@ -85,6 +85,7 @@ impl Store {
             sets: self.bound_sets(namespace),
             clusters: Cow::Borrowed(&self.upgrades.clusters),
             works: Cow::Borrowed(&self.upgrades.works),
+            freezes: self.freezes().filter(|record| stops_upgrades(record)).collect(),
             refused,
             unwritten,
         })
@@ -178,6 +179,11 @@ impl Store {
         let all = self.objects.clusters.iter();
         self.upgrades.clusters = all.map(|(name, cluster)| (name.clone(), read(cluster))).collect();
     }
+}
+
+fn stops_upgrades(record: &record::FreezeRecord) -> bool {
+    let freeze = record.freeze.as_ref();
+    freeze.map_or(true, model::Freeze::stops_upgrades)
 }
 
 /// The placements that the controllers found unproven, as the status shows it: a record cannot be checked without the keys.

@@ -12,6 +12,7 @@ use api::hash::Keys;
 use model::Name;
 use model::upgrade::PlacementKey;
 
+use crate::record::FreezeRecord;
 use crate::upgrade::access::PlacementAccess;
 use crate::upgrade::marks::Stage;
 
@@ -36,6 +37,8 @@ pub struct View<'a> {
     pub clusters: Cow<'a, BTreeMap<Name, Cluster>>,
     /// By cluster and name: the works of any upgrade, and whatever else has the name of one.
     pub works: Cow<'a, BTreeMap<Name, WorksByName>>,
+    /// The freezes that may stop upgrades, in force or not.
+    pub freezes: Vec<&'a FreezeRecord>,
     /// By cluster: the work that the hub refuses to write for this upgrade, and what it says.
     pub refused: BTreeMap<Name, Refusal>,
     /// What the hub says when it refuses to write the upgrade itself.
@@ -66,6 +69,7 @@ impl View<'_> {
             sets: self.sets.clone(),
             clusters: Cow::Owned(BTreeMap::new()),
             works: Cow::Owned(BTreeMap::new()),
+            freezes: self.freezes.clone(),
             refused: self.refused.clone(),
             unwritten: self.unwritten.clone(),
         }

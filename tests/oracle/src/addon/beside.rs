@@ -1,4 +1,4 @@
-//! What holds changes beside rollouts: other add-ons that have to run first, windows, and an invalid `approval-before`.
+//! What holds changes beside rollouts: other add-ons that have to run first, freezes, windows, and an invalid `approval-before`.
 //!
 //! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not
 //! confirmed what it is assigned is not there, whatever else it should have.
@@ -27,6 +27,7 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
         .collect();
     let early = needy(view, &starting).into_iter();
     early
+        .chain(frozen(view, &starting, now))
         .chain(untimely(view, &starting, now))
         .chain(unclear(view, &starting))
         .collect()
@@ -52,6 +53,23 @@ fn is_there(instance: &Instance) -> bool {
     !instance.meta.deleting
         && instance.references.iter().all(Reference::is_applied)
         && available.is_none_or(|condition| condition.status == Status::True)
+}
+
+/// Clusters start, also for the first time, while a freeze applies to them.
+fn frozen(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<String> {
+    let is_frozen = |instance: &&&Instance| {
+        let cluster = view.cluster(&instance.cluster);
+        view.freezes().any(|record| match &record.freeze {
+            Err(_) => true,
+            Ok(freeze) => {
+                let selector = freeze.clusters.as_ref();
+                let is_selected = selector
+                    .is_none_or(|selector| cluster.is_some_and(|cluster| cluster.is_matched_by(selector)));
+                freeze.is_in_force(now) && is_selected
+            }
+        })
+    };
+    told(starting.iter().filter(is_frozen), "it is frozen")
 }
 
 /// Clusters that have something are changed while no window is open.

@@ -23,6 +23,7 @@ pub(super) struct Facts<'a> {
     pub(super) after: &'a ManagedClustersUpgradeStatus,
     /// Whether a window is shut.
     pub(super) is_shut: bool,
+    now: Timestamp,
 }
 
 impl<'a> Facts<'a> {
@@ -36,6 +37,21 @@ impl<'a> Facts<'a> {
             is_shut: matches!(window, Some(WindowState::Shut(_))),
             spec,
             after: plan.status.as_ref().unwrap_or(view.upgrade.status),
+            now,
+        })
+    }
+
+    /// Whether a freeze applies to a cluster.
+    pub(super) fn is_frozen(&self, cluster: &str) -> bool {
+        let labels = self.view.clusters.get(cluster).map(|cluster| &cluster.labels);
+        self.view.freezes.iter().any(|record| match &record.freeze {
+            Err(_) => true,
+            Ok(freeze) => {
+                let selector = freeze.clusters.as_ref();
+                let is_selected =
+                    selector.is_none_or(|selector| labels.is_some_and(|labels| selector.matches_map(labels)));
+                freeze.is_in_force(self.now) && is_selected
+            }
         })
     }
 

@@ -87,6 +87,9 @@ fn starts(facts: &Facts<'_>, faults: &mut Vec<String>) {
         if stage != "pre" && !begins(facts, cluster, stage) {
             continue;
         }
+        if facts.is_frozen(cluster) {
+            faults.push(format!("{cluster}/{name} is created while the cluster is frozen"));
+        }
         if forbidden {
             faults.push(format!(
                 "I13: {cluster}/{name} is created while nothing may start"

@@ -9,12 +9,14 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
-use model::Name;
+use kubernetes::field::Path;
 use model::upgrade::PlacementKey;
+use model::{Freeze, Name};
 
 use plan::upgrade::Write;
 use plan::upgrade::{Finalizer, Plan, plan};
 use store::upgrade::{Cluster, Refusal, Upgrade, View, Work};
+use store::{FreezeRecord, Meta};
 
 /// How a Job ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,6 +103,8 @@ pub(crate) struct Hub {
     pub(crate) unproven: BTreeSet<PlacementKey>,
     /// Whether a placement is not decided as a whole.
     pub(crate) undecided: bool,
+    /// The freezes.
+    pub(crate) freezes: Vec<FreezeRecord>,
     revision: u64,
 }
 
@@ -118,6 +122,7 @@ impl Hub {
             placements: BTreeMap::new(),
             unproven: BTreeSet::new(),
             undecided: false,
+            freezes: Vec::new(),
             revision: 0,
         };
         for at in 1..=clusters {
@@ -143,6 +148,22 @@ impl Hub {
 
     pub(crate) fn behave(&mut self, name: &str, change: impl FnOnce(&mut Behaviour)) {
         change(self.behaviour.get_mut(name).expect("a cluster"));
+    }
+
+    /// Creates a freeze with this spec.
+    pub(crate) fn freeze(&mut self, spec: Value) {
+        let spec = serde_json::from_value(spec).expect("a spec");
+        let freeze = Freeze::parse(&spec, &Path::root().key("spec"));
+        self.freezes.push(FreezeRecord {
+            meta: Meta {
+                uid: Name::default(),
+                version: Name::default(),
+                generation: 1,
+                deleting: false,
+            },
+            name: Name::from("holidays"),
+            freeze: freeze.map_err(|wrong| wrong[0].to_string()),
+        });
     }
 
     /// Takes a cluster off the hub, with everything in its namespace.
@@ -205,6 +226,7 @@ impl Hub {
                     .map(|(cluster, works)| (cluster.clone(), read(works)))
                     .collect(),
             ),
+            freezes: self.freezes.iter().collect(),
             refused: self.refused.clone(),
             unwritten: None,
         }

@@ -333,6 +333,45 @@ fn clusters_start_in_the_window_alone_and_go_on_after_it() {
 }
 
 #[test]
+fn no_frozen_cluster_starts_and_those_that_are_upgrading_finish() {
+    let mut hub = Hub::new(3);
+    hub.clusters
+        .get_mut("dev3")
+        .expect("a cluster")
+        .labels
+        .insert("env".to_owned(), "prod".to_owned());
+    let spec = json!({"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}, "upgradeStrategy": {"maxConcurrency": 1}});
+    hub.ask("mcu", spec);
+    hub.settle(0);
+    assert_eq!(hub.with(0, "platform").len(), 1);
+    hub.freeze(json!({"reason": "holidays", "until": "2026-01-06T00:00:00Z"}));
+    assert!(
+        !hub.run(30, 20, |hub| hub.with(0, "platform").len() > 1),
+        "it is frozen"
+    );
+    assert_eq!((phase(&hub), counts(&hub)[3]), ("Waiting", 1));
+    assert_eq!(
+        hub.plan(0).recheck_at,
+        Some("2026-01-06T00:00:00Z".parse().expect("a time"))
+    );
+    let waits: Vec<&str> = hub.plan(0).waits.iter().map(|wait| wait.on.word()).collect();
+    assert_eq!(waits, ["RolloutFrozen", "RolloutFrozen"]);
+
+    // One that selects a cluster lets the others go on.
+    hub.freezes.clear();
+    hub.freeze(json!({"reason": "audit", "clusterSelector": {"matchLabels": {"env": "prod"}}}));
+    assert!(hub.run(30, 60, |hub| counts(hub)[3] == 2));
+    assert!(!hub.run(30, 20, |hub| counts(hub)[3] > 2), "dev3 is frozen");
+
+    // An invalid one stops everything.
+    hub.freezes.clear();
+    hub.freeze(json!({"reason": "typo", "until": "banana"}));
+    assert!(!hub.run(30, 20, |hub| counts(hub)[3] > 2));
+    hub.freezes.clear();
+    assert!(hub.run(30, 60, |hub| phase(hub) == "Complete"));
+}
+
+#[test]
 fn a_preview_tells_the_waves_and_writes_no_work() {
     let mut hub = Hub::new(4);
     hub.ask("mcu", with(example(), "preview", json!(true)));
