@@ -10,7 +10,7 @@ use operate::doctor::calls::{CALLS, CONFIRMED, Call, Role, WATCHED};
 use crate::kit::manifests::repository;
 
 /// The verbs in the order in which a rule lists them.
-const VERBS: [&str; 11] = [
+const VERBS: [&str; 12] = [
     "get",
     "list",
     "watch",
@@ -22,6 +22,7 @@ const VERBS: [&str; 11] = [
     "approve",
     "sign",
     "subscribe",
+    "execute-as",
 ];
 
 /// Rules with these fields are one.
@@ -110,7 +111,14 @@ fn write_rule(text: &mut String, key: &Key, resources: &[&str]) {
         "  - apiGroups: [{group}]\n    resources: [{}]",
         resources.join(", ")
     );
-    let names = key.names.join(", ");
+    let quoted = |name: &&'static str| {
+        if name.contains(':') {
+            format!("{name:?}")
+        } else {
+            (*name).to_owned()
+        }
+    };
+    let names = key.names.iter().map(quoted).collect::<Vec<_>>().join(", ");
     if names.len() > 90 {
         let _ = writeln!(text, "    resourceNames:");
         for name in key.names {

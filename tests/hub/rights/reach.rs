@@ -37,7 +37,7 @@ type Row = (
 
 const ANY: &[&str] = &["create", "update", "patch", "delete"];
 
-const ROWS: [Row; 26] = [
+const ROWS: [Row; 27] = [
     (
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         ANY,
@@ -80,6 +80,12 @@ const ROWS: [Row; 26] = [
         ANY,
         Far::Clusters,
         "the account can apply every object that the work agents of the clusters may apply, usually any object",
+    ),
+    (
+        &["manifestworks"],
+        &["execute-as"],
+        Far::Clusters,
+        "OCM's webhook lets the account create ManifestWorks that work agents apply with their own rights",
     ),
     (
         &["managedclusteraddons"],

@@ -318,6 +318,7 @@ pub fn row(right: &Right) -> Option<&'static Call> {
 
 const ADDON: &str = "addon.open-cluster-management.io";
 const OWN: &str = "tidegate.io";
+const WORK: &str = "work.open-cluster-management.io";
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &str = "certificates.k8s.io";
 const LEASES: &str = "coordination.k8s.io";
@@ -499,6 +500,16 @@ fn of_the_controllers() -> Vec<Call> {
     all.extend([
         status(OWN),
         status(ADDON).when(FORMER),
+        // OCM grants its add-on manager the same (`addon-manager-work-executor:controller`).
+        Call::new(
+            OF,
+            (WORK, "manifestworks"),
+            &["execute-as"],
+            "ManifestWorks without an executor",
+        )
+        .named(&["system:serviceaccount::klusterlet-work-sa"])
+        .lost("with OCM's feature gate NilExecutorValidating, OCM's webhook denies every ManifestWork")
+        .never("OCM's webhook asks the API server for it"),
         Call::new(
             OF,
             (LEASES, "leases"),
