@@ -2,9 +2,6 @@
 hub=open-cluster-management-hub
 config=$OCM_SOURCE/deploy/cluster-manager/config
 folder_of() { printf '%s/%s' "$STORY_FOLDER" "$1"; }
-account() { # FILE NAMESPACE NAME
-  kubeconfig "$1" "$(kubectl config view --raw -o 'jsonpath={.clusters[0].cluster.server}')" "$(kubectl create token "$3" -n "$2" --duration 24h)"
-}
 # OCM's webhooks listen on all addresses: each needs a port of its own.
 cluster_manager() {
   kubectl apply -f - >/dev/null <<YAML
