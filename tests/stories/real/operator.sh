@@ -57,6 +57,11 @@ replicas() { kubectl get deployment cluster-manager-addon-manager-controller -n 
 scale=$(replicas)
 kubectl scale deployment cluster-manager-addon-manager-controller -n "$hub" --replicas=0 >/dev/null
 until_is "$scale" replicas
+kubectl create rolebinding view-for-agents -n cluster1 --clusterrole view --serviceaccount "$hub:addon-manager-controller-sa" >/dev/null
+tidegate adopt --list-bindings >"$(folder_of bindings)"
+kubectl apply -f "$(folder_of bindings)" >/dev/null
+is "ServiceAccount tidegate/tidegate-controllers" kubectl get rolebinding view-for-agents-tidegate -n cluster1 \
+  -o 'jsonpath={range .subjects[*]}{.kind} {.namespace}/{.name}{end}'
 cluster_manager Disable
 until_is "" manager
 
@@ -96,6 +101,8 @@ kubectl delete cma "$addon" --timeout=90s >/dev/null
 until_is "" clusters_with
 
 say "the hub is as before"
+kubectl delete -f "$(folder_of bindings)" >/dev/null
+kubectl delete rolebinding view-for-agents -n cluster1 >/dev/null
 for one in operator hub-kubelet operator-{addon,registration,work}-webhook; do stop_process "$one"; done
 kubectl delete validatingwebhookconfigurations,mutatingwebhookconfigurations --all --dry-run=client -o name | grep -v /tidegate- | xargs -r kubectl delete >/dev/null
 kubectl patch clustermanager cluster-manager --type merge -p '{"metadata":{"finalizers":null}}' >/dev/null
