@@ -466,7 +466,9 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
     let said = refusals(&asked_by(None, &addon("addon-x"), None, &rulebook));
     assert_eq!(
         said,
-        ["Internal error: cannot be evaluated: no such key: userInfo [policy/user/0]"]
+        [
+            "Internal error: cannot be evaluated: expression 'request.userInfo.username == 'alice'' resulted in error: no such key: userInfo [policy/user/0]"
+        ]
     );
 }
 

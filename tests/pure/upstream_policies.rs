@@ -307,7 +307,7 @@ fn what_cannot_be_read_is_refused_with_place_and_reason() {
             1,
             "/spec/paramRef/name",
             json!("prefix-a"),
-            "spec.paramRef: must have either a name or a selector",
+            "spec.paramRef.selector: name and selector exclude each other: remove one",
         ),
         (
             1,

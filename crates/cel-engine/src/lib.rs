@@ -27,6 +27,7 @@ mod run;
 mod stack;
 mod stop;
 mod texts;
+pub mod typecheck;
 mod typed;
 mod variables;
 

@@ -103,6 +103,17 @@ impl Program {
         })
     }
 
+    /// Makes a program of an expression that has no source of its own, such as a call with a literal.
+    pub(super) fn of_literals(expr: IdedExpr) -> Self {
+        Self {
+            source: String::new(),
+            parsed: expr.clone(),
+            places: SourceInfo::default(),
+            metered: cost::metered(expr),
+            patterns: Vec::new(),
+        }
+    }
+
     /// Returns the expression as it was written.
     pub fn source(&self) -> &str {
         &self.source

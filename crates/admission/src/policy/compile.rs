@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cel_engine::ResultKind;
 use cel_engine::admission_policy::{FailurePolicy, MatchResources, Validation};
+use cel_engine::typecheck::Type;
 use serde_json::Value;
 
 use super::binding::Binding;
@@ -12,7 +13,7 @@ use super::document::{Kind, Origin, Written};
 use super::exception::Exception;
 use super::expression::{Expression, ResultType, Terms, compile};
 use super::fault::PolicyFault;
-use super::fault::{part_id, part_ids, schema_id};
+use super::fault::{joined_lines, part_id, part_ids, schema_id};
 use super::matching;
 use super::patch::Leave;
 use super::question::Fact;
@@ -169,6 +170,7 @@ pub(super) fn policy(
             lists: BTreeSet::new(),
             any_variable: written.doubts.touch_names_of_variables(),
             params: spec.params.is_some() || spec.param_kind.is_some() || are_params_in_doubt(written),
+            types: (written.kind != Kind::AddOnPolicy).then(BTreeMap::new),
         },
         faults,
         root,
@@ -209,7 +211,7 @@ struct Parts {
 impl Parts {
     fn policy(&mut self, written: &Written, bindings: Vec<Binding>) -> Policy {
         let spec = &written.spec;
-        if written.faults.is_empty() {
+        if written.kind == Kind::AddOnPolicy && written.faults.is_empty() {
             self.needs(spec);
         }
         self.params(spec);
@@ -303,6 +305,10 @@ impl Parts {
                 .as_ref()
                 .map(|one| one.needs.clone())
                 .unwrap_or_default();
+            if let Some(types) = &mut self.terms.types {
+                let kind = expression.as_ref().map_or(Type::Dyn, |one| one.kind.clone());
+                types.insert(variable.name.clone(), kind);
+            }
             // Declared even if it does not compile, because an expression that reads it is valid.
             if self
                 .terms
@@ -457,7 +463,7 @@ impl Parts {
             let path = self.root.key("auditAnnotations").index(index);
             let expression = self.compile(
                 &raw.value_expression,
-                ResultType::Text,
+                ResultType::Note,
                 &path.key("valueExpression"),
             );
             compiled.extend(expression.map(|expression| (raw.key.clone(), expression)));
@@ -503,8 +509,7 @@ fn text(raw: &str) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    kubernetes::field::one_line(&words.join(" "))
+    kubernetes::field::one_line(&joined_lines(text))
 }
 
 fn is_word(name: &str) -> bool {

@@ -11,6 +11,7 @@ use schema::Schema;
 use serde_json::{Value, json};
 
 use super::fault::PolicyFault;
+use super::native;
 use super::salvage::{self, Doubts, schema_of};
 use api::names::OWN_GROUP;
 use api::v1alpha1::{AddOnPolicySpec, GROUP as FORMER_GROUP, VERSION};
@@ -76,6 +77,13 @@ impl Form {
     fn wrong(&mut self, fault: PolicyFault) {
         self.doubts.add(fault.path.clone());
         self.faults.push(fault);
+    }
+
+    /// Adds a fault of Kubernetes' own kinds, unless the schema has reported one there.
+    fn add(&mut self, fault: PolicyFault) {
+        if !self.faults.iter().any(|known| known.path == fault.path) {
+            self.faults.push(fault);
+        }
     }
 }
 
@@ -157,13 +165,25 @@ pub(super) fn read(source: &Source) -> Option<Written> {
         .unwrap_or_default()
         .to_owned();
     let mut faults = Vec::new();
-    if name.is_empty() {
+    // The API server makes a name of a prefix.
+    if name.is_empty()
+        && meta("generateName")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .is_empty()
+    {
         faults.push(PolicyFault::at(Path::parse("metadata.name"), "must not be empty"));
     }
-    let spec = source.document.get("spec").cloned().unwrap_or(Value::Null);
+    let mut spec = source.document.get("spec").cloned().unwrap_or(Value::Null);
+    if kind != Kind::AddOnPolicy {
+        native::without_nulls(&mut spec);
+        let version = source.document.get("apiVersion").and_then(Value::as_str);
+        native::set_defaults(&mut spec, version.unwrap_or_default());
+        faults.extend(native::document_faults(&source.document));
+    }
     let mut form = match kind {
         Kind::AddOnPolicy => form(&spec),
-        Kind::Validating | Kind::Mutating => upstream_form(kind, &spec),
+        Kind::Validating | Kind::Mutating => upstream_form(kind, &name, &spec),
         Kind::ValidatingBinding | Kind::MutatingBinding => binding_form(kind, &spec),
     };
     let mut read = AddOnPolicySpec::default();
@@ -219,6 +239,26 @@ static DEFINITION: LazyLock<Definition> = LazyLock::new(|| {
     Definition { definition, schema }
 });
 
+/// Returns the faults of a spec of Kubernetes, where items of a rule can be repeated.
+fn shared_form(spec: &Value) -> Form {
+    let mut form = form(spec);
+    let is_repeated = |fault: &PolicyFault| {
+        let lists = [
+            "operations",
+            "apiGroups",
+            "apiVersions",
+            "resources",
+            "resourceNames",
+        ];
+        let mut steps = fault.path.segments().iter();
+        let is_in_a_rule =
+            steps.any(|step| matches!(step, Segment::Key(name) if lists.contains(&name.as_ref())));
+        is_in_a_rule && fault.message.starts_with("Duplicate value")
+    };
+    form.faults.retain(|fault| !is_repeated(fault));
+    form
+}
+
 /// Returns the faults of a spec in the schema of `AddOnPolicy`.
 fn form(spec: &Value) -> Form {
     let mut object = json!({"apiVersion": format!("{OWN_GROUP}/{VERSION}"), "kind": Kind::AddOnPolicy.name(),
@@ -257,10 +297,12 @@ fn unknown_field(path: Path, definition: &Value, form: &mut Form) {
 }
 
 /// A policy of Kubernetes has fewer fields than `AddOnPolicy`; Kubernetes drops the others.
-fn upstream_form(kind: Kind, spec: &Value) -> Form {
-    let other = match kind {
-        Kind::Validating => "mutations",
-        Kind::Mutating | Kind::AddOnPolicy | Kind::ValidatingBinding | Kind::MutatingBinding => "validations",
+fn upstream_form(kind: Kind, name: &str, spec: &Value) -> Form {
+    let others = match kind {
+        Kind::Validating => ["mutations", "reinvocationPolicy"],
+        Kind::Mutating | Kind::AddOnPolicy | Kind::ValidatingBinding | Kind::MutatingBinding => {
+            ["validations", "auditAnnotations"]
+        }
     };
     let strange = |path: Path| {
         PolicyFault::at(
@@ -268,9 +310,12 @@ fn upstream_form(kind: Kind, spec: &Value) -> Form {
             format!("is not a field of a {}; use the kind AddOnPolicy", kind.name()),
         )
     };
-    let mut form = form(spec);
+    let mut form = shared_form(spec);
     let root = Path::parse("spec");
-    for name in Kind::own_fields().into_iter().chain([other]) {
+    for fault in native::policy_faults(kind, name, spec) {
+        form.add(fault);
+    }
+    for name in Kind::own_fields().into_iter().chain(others) {
         if spec.get(name).is_some() {
             form.wrong(strange(root.key(name)));
         }
@@ -317,8 +362,11 @@ fn binding_form(kind: Kind, spec: &Value) -> Form {
     for name in ["matchResources", "validationActions"] {
         shared.extend(spec.get(name).map(|value| (name.to_owned(), value.clone())));
     }
-    let shared = form(&Value::Object(shared));
+    let shared = shared_form(&Value::Object(shared));
     shared.faults.into_iter().for_each(|fault| read.wrong(fault));
+    for fault in native::binding_faults(kind, spec) {
+        read.add(fault);
+    }
     read
 }
 

@@ -8,8 +8,10 @@ use serde_json::Value;
 
 use super::compile::Policy;
 use super::expression::Expression;
+use super::fault::joined_lines;
 use super::question::Fact;
 use super::question::Question;
+use kubernetes::field::cut;
 
 /// The cost budget of one policy for one request. A unit is about one step of the evaluator.
 const POLICY_UNITS: u64 = 1_000_000;
@@ -67,6 +69,9 @@ pub(super) fn units(value: &Value) -> u64 {
             .fold(1, |all, one| all.saturating_add(one).saturating_add(1)),
     }
 }
+
+/// Most letters of an expression that an error names.
+const LONGEST_QUOTE: usize = 80;
 
 /// The known facts.
 pub(super) type FactValues = BTreeMap<Fact, Value>;
@@ -168,7 +173,10 @@ impl<'s, 'v> Act<'s, 'v> {
             "no such attribute(s): namespaceObject" => {
                 Trouble::NoNamespace("the namespace of the object is not known".to_owned())
             }
-            words => Trouble::Failed(words.to_owned()),
+            words => Trouble::Failed(format!(
+                "expression '{}' resulted in error: {words}",
+                cut(&Self::quoted(expression), LONGEST_QUOTE)
+            )),
         }
     }
 }
@@ -187,7 +195,6 @@ impl<'v> Evaluate<'v> for Act<'_, 'v> {
     }
 
     fn quoted(expression: &Expression) -> String {
-        let words: Vec<&str> = expression.program.source().split_whitespace().collect();
-        words.join(" ")
+        joined_lines(expression.program.source())
     }
 }

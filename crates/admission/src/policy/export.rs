@@ -2,10 +2,13 @@
 //!
 //! Only a policy that has the same meaning there is exported. For all others the export returns the reasons.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::compile::Policy;
-use super::document::Kind;
+use super::document::{Kind, Origin, Source};
+use super::fault::joined_lines;
 use super::patch::Leave;
 use super::set::PolicySet;
 
@@ -69,13 +72,31 @@ pub(super) fn hindrances(policy: &Policy) -> Vec<String> {
     );
     let foreign = policy.expressions().flat_map(|(_, one)| one.program.functions());
     let foreign = foreign.filter(|name| is_foreign(name));
-    for name in foreign.collect::<std::collections::BTreeSet<String>>() {
+    for name in foreign.collect::<BTreeSet<String>>() {
         say(
             true,
             &format!("it calls {name}(), which the API server does not have"),
         );
     }
+    if reasons.is_empty() {
+        reasons = rejections(policy);
+    }
     reasons
+}
+
+/// Returns why the API server would reject the native objects of a policy: it checks the types of expressions more strictly.
+fn rejections(policy: &Policy) -> Vec<String> {
+    let source = |document: Value| Source {
+        origin: Origin::Hub,
+        document,
+    };
+    let sources: Vec<Source> = objects(policy).into_iter().map(source).collect();
+    let loaded = PolicySet::load(&sources, &[], &PolicySet::default());
+    let faults = loaded.reports.iter().flat_map(|report| &report.faults);
+    let reasons: BTreeSet<String> = faults
+        .map(|fault| format!("the API server rejects {}", fault.one_line()))
+        .collect();
+    reasons.into_iter().collect()
 }
 
 pub(super) fn is_foreign(function: &str) -> bool {
@@ -153,10 +174,7 @@ fn validating(policy: &Policy) -> Value {
             ("", _) => String::new(),
             (message, cure) => format!("{message}; hint: {cure}"),
         };
-        put(
-            "message",
-            message.split_whitespace().collect::<Vec<_>>().join(" "),
-        );
+        put("message", joined_lines(&message));
         put("messageExpression", validation.message_expression.clone());
         // Without a reason the API server responds with 422, and force modes then delete the object.
         let reason = match validation.reason.as_str() {

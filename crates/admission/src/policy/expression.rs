@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use cel_engine::typecheck::{self, Declared, Type};
 use cel_engine::{Program, Reference, ResultKind, Step};
 
 use super::fault::PolicyFault;
@@ -16,6 +17,8 @@ use kubernetes::field::{Path, nearest, quoted};
 pub(super) enum ResultType {
     Bool,
     Text,
+    /// A text or null.
+    Note,
     /// A list of patch operations.
     List,
     /// An object.
@@ -34,6 +37,8 @@ pub(super) struct Terms {
     /// Whether there may be other variables, because the name of one cannot be parsed.
     pub(super) any_variable: bool,
     pub(super) params: bool,
+    /// The types of the variables, in a policy of Kubernetes: its expressions are checked as its API server checks them.
+    pub(super) types: Option<BTreeMap<String, Type>>,
 }
 
 /// A compiled expression.
@@ -48,6 +53,8 @@ pub(super) struct Expression {
     pub(super) needs: BTreeSet<Fact>,
     /// Everything that it reads.
     pub(super) references: Vec<Reference>,
+    /// The type of its result, as far as it is known.
+    pub(super) kind: Type,
 }
 
 const VARIABLES: [&str; 7] = [
@@ -70,7 +77,7 @@ pub(super) fn compile(
 ) -> Option<Expression> {
     let compiled = match wanted {
         ResultType::List | ResultType::Map => Program::compile_mutation(source),
-        ResultType::Bool | ResultType::Text | ResultType::Any => Program::compile(source),
+        ResultType::Bool | ResultType::Text | ResultType::Note | ResultType::Any => Program::compile(source),
     };
     let program = match compiled {
         Ok(program) => program,
@@ -80,15 +87,19 @@ pub(super) fn compile(
         }
     };
     let before = faults.len();
-    if let Some(words) = misfit(program.result_kind(), wanted) {
-        faults.push(PolicyFault::in_text(path.clone(), (1, 1), words, source));
-    }
     let references = program.references();
     for reference in &references {
         if let Some(words) = undeclared(reference, terms) {
             faults.push(PolicyFault::in_text(path.clone(), reference.place, words, source));
         }
     }
+    let kind = if let Some(types) = &terms.types {
+        checked(&program, wanted, types, terms, path, faults)
+    } else {
+        let words = misfit(program.result_kind(), wanted);
+        faults.extend(words.map(|words| PolicyFault::in_text(path.clone(), (1, 1), words, source)));
+        Type::Dyn
+    };
     if faults.len() > before {
         return None;
     }
@@ -104,7 +115,63 @@ pub(super) fn compile(
         facts,
         references,
         program,
+        kind,
     })
+}
+
+/// Checks the types of an expression of a policy of Kubernetes, and returns that of its result.
+fn checked(
+    program: &Program,
+    wanted: ResultType,
+    types: &BTreeMap<String, Type>,
+    terms: &Terms,
+    path: &Path,
+    faults: &mut Vec<PolicyFault>,
+) -> Type {
+    let declared = Declared {
+        params: terms.params,
+        variables: Some(types),
+    };
+    let source = program.source();
+    match typecheck::check(program, &declared) {
+        Ok(found) => {
+            let names = wanted.names();
+            if !names.is_empty() && !names.contains(&found.to_string().as_str()) {
+                let words = format!("must evaluate to {}, not to {found}", names.join(" or "));
+                faults.push(PolicyFault::in_text(path.clone(), (1, 1), words, source));
+            }
+            found
+        }
+        Err(error) => {
+            for fault in error.faults {
+                let place = (
+                    isize::try_from(fault.line).unwrap_or(1),
+                    isize::try_from(fault.column).unwrap_or(1),
+                );
+                let fault = PolicyFault::in_text(path.clone(), place, fault.message, source);
+                // A reference that is reported already, with a suggestion.
+                let is_known = |known: &PolicyFault| known.path == fault.path && known.caret == fault.caret;
+                if !faults.iter().any(is_known) {
+                    faults.push(fault);
+                }
+            }
+            Type::Dyn
+        }
+    }
+}
+
+impl ResultType {
+    /// Returns the types that Kubernetes accepts, as it writes them.
+    const fn names(self) -> &'static [&'static str] {
+        match self {
+            Self::Bool => &["bool"],
+            Self::Text => &["string"],
+            Self::Note => &["string", "null"],
+            Self::List => &["list(JSONPatch)"],
+            Self::Map => &["Object"],
+            Self::Any => &[],
+        }
+    }
 }
 
 /// Returns the first members of `variable` that are read.
@@ -125,13 +192,14 @@ fn first_member(reference: &Reference) -> Option<&str> {
 fn misfit(found: ResultKind, wanted: ResultType) -> Option<String> {
     let (name, fits) = match wanted {
         ResultType::Bool => ("bool", ResultKind::Bool),
-        ResultType::Text => ("string", ResultKind::Text),
+        ResultType::Text | ResultType::Note => ("string", ResultKind::Text),
         ResultType::List => ("list of JSONPatch", ResultKind::List),
         ResultType::Map => ("Object", ResultKind::Map),
         ResultType::Any => return None,
     };
     // A string expression may also be null, which is known only when it is evaluated.
-    let open = found == ResultKind::Unknown || (wanted == ResultType::Text && found == ResultKind::Other);
+    let open = found == ResultKind::Unknown
+        || (matches!(wanted, ResultType::Text | ResultType::Note) && found == ResultKind::Other);
     (found != fits && !open).then(|| format!("must evaluate to {name}"))
 }
 
@@ -221,6 +289,7 @@ mod tests {
             lists: BTreeSet::new(),
             any_variable: false,
             params: false,
+            types: None,
         };
         let mut faults = Vec::new();
         let compiled = compile(source, wanted, &terms, &Path::parse("x"), &mut faults);

@@ -102,6 +102,12 @@ impl fmt::Display for PolicyFault {
     }
 }
 
+/// Returns the lines of a text as one; spaces within a line stay as they are.
+pub(super) fn joined_lines(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the ids of all checks.
 pub(super) fn part_ids(spec: &AddOnPolicySpec) -> Vec<String> {
     let validations = spec.validations.iter().enumerate();

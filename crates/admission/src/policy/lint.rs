@@ -142,6 +142,11 @@ fn creations_only(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     if policy.spec.validations.is_empty() || rules.iter().any(sees_updates) {
         return;
     }
+    // What depends on the user or on params alone cannot be added to an object.
+    let is_of_object = |id: &str| policy.reads_object(id) && policy.change_read_by(id).is_none();
+    if !policy.validations.iter().any(|check| is_of_object(&check.id)) {
+        return;
+    }
     let root = Path::parse("spec.matchConstraints.resourceRules");
     for (index, rule) in rules.iter().enumerate() {
         if has(&rule.operations, "CREATE") {

@@ -15,6 +15,7 @@ mod lint;
 mod matching;
 mod mutant;
 mod mutate;
+mod native;
 mod outcome;
 mod patch;
 mod question;

@@ -113,6 +113,13 @@ impl Policy {
         Some(member.map_or_else(|| about.name.clone(), |member| format!("{}.{member}", about.name)))
     }
 
+    /// Returns whether a part reads the object.
+    pub(super) fn reads_object(&self, part: &str) -> bool {
+        self.read_by(part)
+            .iter()
+            .any(|reference| reference.name == "object")
+    }
+
     /// Returns everything that the text of one part names, conditions and variables included; of the whole policy where no part has
     /// this id.
     fn read_by(&self, part: &str) -> Vec<&Reference> {

@@ -163,17 +163,33 @@ fn an_error_is_never_allowed_by_accident() {
     check(
         &json!({"validations": validation}),
         &json!({}),
-        &["deny Internal error: cannot be evaluated: no such key: nope [policy/p/0]"],
+        &[
+            "deny Internal error: cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
+        ],
     );
     check(
         &json!({"validations": validation, "failurePolicy": "Ignore"}),
         &json!({}),
-        &["audit Internal error: cannot be evaluated: no such key: nope [policy/p/0]"],
+        &[
+            "audit Internal error: cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
+        ],
     );
     check(
         &json!({"validations": [{"expression": "object.a"}]}),
         &json!({"a": "text"}),
         &["deny Internal error: cannot be evaluated: cel expression must evaluate to a bool [policy/p/0]"],
+    );
+}
+
+#[test]
+fn messages_keep_their_spaces() {
+    check(
+        &json!({"validations": [{"expression": "false", "message": " a  b\n  c "}, {"expression": "'x  y' == 'z'"}]}),
+        &json!({}),
+        &[
+            "deny a  b c [policy/p/0]",
+            "deny failed expression: 'x  y' == 'z' [policy/p/1]",
+        ],
     );
 }
 
@@ -201,7 +217,7 @@ fn a_condition_that_is_false_beats_an_error() {
         &json!({"matchConditions": [error], "validations": validations}),
         &json!({}),
         &[
-            "deny Internal error: cannot be evaluated: matchConditions[error]: no such key: nope [policy/p/match]",
+            "deny Internal error: cannot be evaluated: matchConditions[error]: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/match]",
         ],
     );
 }
@@ -220,7 +236,9 @@ fn variables_fail_only_where_they_are_read() {
             {"expression": "variables.bad == 1"},
         ]}),
         &json!({}),
-        &["deny Internal error: cannot be evaluated: no such key: nope [policy/p/2]"],
+        &[
+            "deny Internal error: cannot be evaluated: expression 'variables.bad == 1' resulted in error: no such key: nope [policy/p/2]",
+        ],
     );
 }
 
@@ -477,6 +495,21 @@ fn what_kubernetes_can_say_as_well_is_exported() {
 }
 
 #[test]
+fn what_the_api_server_would_reject_is_not_exported() {
+    let dynamic =
+        ours(&json!({"validations": [{"id": "a", "expression": "object.spec.enabled", "message": "m"}]}));
+    let refused = super::native(&load(&[dynamic], &[]));
+    let reasons = match refused.first() {
+        Some(Err(refused)) => refused.reasons.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        reasons,
+        ["the API server rejects spec.validations[0].expression:1:1: must evaluate to bool, not to dyn"]
+    );
+}
+
+#[test]
 fn what_is_probably_not_meant_is_noted() {
     let schema = json!({"type": "object", "properties": {"spec": {"type": "object", "properties": {
         "configs": {"type": "array", "items": {"type": "object", "properties": {"name": {"type": "string"}}}}}}}});
@@ -507,10 +540,10 @@ fn what_is_probably_not_meant_is_noted() {
 
 #[test]
 fn validations_of_creations_that_an_update_evades_are_noted() {
-    let noted = |operations: &[&[&str]]| {
+    let noted = |operations: &[&[&str]], expression: &str| {
         let rule = |operations: &&[&str]| json!({"apiGroups": ["*"], "apiVersions": ["*"], "operations": operations, "resources": ["*"]});
         let rules: Vec<Value> = operations.iter().map(rule).collect();
-        let spec = json!({"matchConstraints": {"resourceRules": rules}, "validations": [{"id": "a", "message": "m", "expression": "true"}]});
+        let spec = json!({"matchConstraints": {"resourceRules": rules}, "validations": [{"id": "a", "message": "m", "expression": expression}]});
         let (notes, _) = super::lint(&load(&[ours(&spec)], &[]), &|_, _| None, &[("*", "*")], None);
         let lines = notes.iter().map(|note| note.fault.one_line());
         lines
@@ -518,7 +551,7 @@ fn validations_of_creations_that_an_update_evades_are_noted() {
             .collect::<Vec<_>>()
     };
     assert_eq!(
-        noted(&[&["DELETE"], &["CREATE", "DELETE"]]),
+        noted(&[&["DELETE"], &["CREATE", "DELETE"]], "object.spec.a == 1"),
         [
             "spec.matchConstraints.resourceRules[1].operations: the policy is evaluated for creations and not for updates: what it rejects can be \
           added by an update"
@@ -530,7 +563,22 @@ fn validations_of_creations_that_an_update_evades_are_noted() {
         &[&["*"]],
         &[&["DELETE"]],
     ] {
-        assert_eq!(noted(fine), <[String; 0]>::default(), "{fine:?}");
+        assert_eq!(
+            noted(fine, "object.spec.a == 1"),
+            <[String; 0]>::default(),
+            "{fine:?}"
+        );
+    }
+    for about_the_user in [
+        "request.userInfo.username == 'a'",
+        "object.spec.a == 1 || request.userInfo.username == 'a'",
+        "true",
+    ] {
+        assert_eq!(
+            noted(&[&["CREATE"]], about_the_user),
+            <[String; 0]>::default(),
+            "{about_the_user}"
+        );
     }
 }
 

@@ -9,13 +9,14 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::gather::{Item, Library, spot};
+use super::metadata;
 use super::policies::{COMPILE, Place};
-use super::run::{File, beginning, subject};
+use super::run::{File, beginning, located, subject};
 use crate::report::{Checked, Finding, Report, Severity};
 use crate::source::Mark;
 use admission::POLICY_RESOURCES;
 use admission::policy::{Loaded, Origin, PolicyFault, PolicySet, Source, is_former, is_policy};
-use kubernetes::field::one_line;
+use kubernetes::field::{Class, one_line};
 
 /// Rule of what is probably not meant in a policy.
 const LINT: &str = "policy/lint";
@@ -102,6 +103,17 @@ pub fn lint(files: &[File], now: Option<Timestamp>) -> Lint {
         report
             .findings
             .extend(faults.map(|fault| finding(Severity::Error, COMPILE, fault, item)));
+    }
+    for item in &policies {
+        // kubectl sends an object without a namespace to no namespace, and a missing name is reported already.
+        let found = metadata::faults(&item.value, item.kind).into_iter();
+        let found = found.filter(|(_, fault)| {
+            let path = fault.path().to_string();
+            path != "metadata.namespace" && !(path == "metadata.name" && fault.class() == Class::Required)
+        });
+        report
+            .findings
+            .extend(found.map(|(severity, fault)| located(severity, &fault, item)));
     }
     for note in &notes {
         let address = (

@@ -295,7 +295,7 @@ pub(super) fn beginning(item: &Item<'_>) -> Span {
 }
 
 /// Returns a finding about an object of a file, at its place there.
-fn located(severity: Severity, violation: &Violation, item: &Item<'_>) -> Finding {
+pub(super) fn located(severity: Severity, violation: &Violation, item: &Item<'_>) -> Finding {
     Finding {
         spot: spot(item.page, place(item.node, violation.path(), aim(violation))),
         ..finding(severity, violation, subject(&item.value))

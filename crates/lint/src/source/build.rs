@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use saphyr_parser::{Event, ScalarStyle, Tag};
+use granit_parser::{Event, ScalarStyle, Tag};
 use serde_json::Value;
 
 use super::lines::Lines;
@@ -71,15 +71,19 @@ impl<'t> Builder<'t> {
     }
 
     /// Takes in one event of the document.
-    pub(super) fn take(&mut self, event: Event<'_>, span: saphyr_parser::Span) {
+    pub(super) fn take(&mut self, event: Event<'_>, span: granit_parser::Span) {
         if self.fault.is_some() {
             return;
         }
         let span = of(span);
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the enum is non-exhaustive; all other events have no value"
+        )]
         let taken = match event {
             Event::Alias(anchor) => self.alias(anchor, span),
             Event::Scalar(text, style, anchor, tag) => self.scalar(&text, style, anchor, tag, span),
-            Event::SequenceStart(anchor, _) => self.begin(
+            Event::SequenceStart(_, anchor, _) => self.begin(
                 Frame::List {
                     start: span.start,
                     anchor,
@@ -87,7 +91,7 @@ impl<'t> Builder<'t> {
                 },
                 span,
             ),
-            Event::MappingStart(anchor, _) => self.begin(
+            Event::MappingStart(_, anchor, _) => self.begin(
                 Frame::Map {
                     start: span.start,
                     anchor,
@@ -99,11 +103,7 @@ impl<'t> Builder<'t> {
                 span,
             ),
             Event::SequenceEnd | Event::MappingEnd => self.end(span),
-            Event::Nothing
-            | Event::StreamStart
-            | Event::StreamEnd
-            | Event::DocumentStart(_)
-            | Event::DocumentEnd => Ok(()),
+            _ => Ok(()),
         };
         self.fault = taken.err();
     }
@@ -129,8 +129,14 @@ impl<'t> Builder<'t> {
         tag: Option<Cow<'_, Tag>>,
         span: Span,
     ) -> Result<(), Fault> {
-        let tagged_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix != "int");
+        let tagged_text = tag.is_some_and(|tag| tag.is_yaml_core_schema() && tag.suffix() != "int");
         let wanted = if tagged_text { Wanted::Text } else { Wanted::Any };
+        // The parser writes a value without a letter as "~".
+        let text = if style == ScalarStyle::Plain && span.start == span.end {
+            ""
+        } else {
+            text
+        };
         let (value, span) = match style {
             ScalarStyle::Plain => {
                 let value = plain(text, wanted).map_err(|message| Fault {
@@ -394,8 +400,8 @@ fn too_deep(at: Mark) -> Fault {
     fault(at, &format!("values are nested deeper than {DEEPEST} levels"))
 }
 
-fn of(span: saphyr_parser::Span) -> Span {
-    let mark = |marker: saphyr_parser::Marker| Mark {
+fn of(span: granit_parser::Span) -> Span {
+    let mark = |marker: granit_parser::Marker| Mark {
         line: marker.line().max(1),
         column: marker.col() + 1,
     };

@@ -3,7 +3,7 @@
 //! Decides what is no YAML. A fault of one document does not hide the documents before it, nor those behind it as long as
 //! the text can be read on. JSON is read by the same reader: it is YAML.
 
-use saphyr_parser::{Event, Parser, ScanError};
+use granit_parser::{Event, Parser, ScanError, options};
 
 use super::build::Builder;
 use super::lines::Lines;
@@ -50,7 +50,8 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
         reading.faults.push(Fault { at, message });
         return reading;
     }
-    let mut parser = Parser::new_from_str(lines.text());
+    let limits = options! { block_nesting_limit: DEEPEST + 1, flow_nesting_limit: DEEPEST + 1 };
+    let mut parser = Parser::new_from_str_with_options(lines.text(), limits);
     let (mut documents, mut nodes) = (0, 0);
     let mut depth: usize = 0;
     let mut builder = Builder::of(lines);
@@ -62,8 +63,12 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
                 break;
             }
         };
+        #[expect(
+            clippy::wildcard_enum_match_arm,
+            reason = "the enum is non-exhaustive; all other events have no value"
+        )]
         match event {
-            Event::DocumentStart(_) => {
+            Event::DocumentStart(..) => {
                 documents += 1;
                 if let Some(message) = too_much(documents, nodes) {
                     let at = mark(&span.start);
@@ -79,7 +84,6 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
                     Err(fault) => reading.faults.push(fault),
                 }
             }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd => {}
             Event::SequenceStart(..) | Event::MappingStart(..) => {
                 depth += 1;
                 builder.take(event, span);
@@ -89,6 +93,7 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
                 builder.take(event, span);
             }
             Event::Alias(_) | Event::Scalar(..) => builder.take(event, span),
+            _ => {}
         }
         if depth > DEEPEST {
             reading.faults.extend(builder.finish().err());
@@ -119,7 +124,7 @@ fn too_much(documents: usize, nodes: usize) -> Option<String> {
     })
 }
 
-fn mark(marker: &saphyr_parser::Marker) -> Mark {
+fn mark(marker: &granit_parser::Marker) -> Mark {
     Mark {
         line: marker.line().max(1),
         column: marker.col() + 1,
@@ -129,7 +134,7 @@ fn mark(marker: &saphyr_parser::Marker) -> Mark {
 fn fault(error: &ScanError) -> Fault {
     Fault {
         at: mark(error.marker()),
-        message: error.info().to_owned(),
+        message: error.info(),
     }
 }
 
@@ -169,6 +174,29 @@ mod tests {
     }
 
     #[test]
+    fn indentation_within_a_value_is_free_as_in_kubernetes() {
+        let rows = [
+            (
+                "spec:\n  ops: [\n  a,\nb\n  ]\n",
+                json!({"spec": {"ops": ["a", "b"]}}),
+            ),
+            (
+                "spec:\n    a: {\n      b: 1,\n    }\n",
+                json!({"spec": {"a": {"b": 1}}}),
+            ),
+            (
+                "spec:\n  a: \"x\n  y\nz\"\n  b: 1\n",
+                json!({"spec": {"a": "x y z", "b": 1}}),
+            ),
+            ("spec:\n  a: 'x\n  y'\n", json!({"spec": {"a": "x y"}})),
+            ("- a: \"x\n  y\"\n", json!([{"a": "x y"}])),
+        ];
+        for (text, expected) in rows {
+            assert_eq!(values(text), [expected], "{text}");
+        }
+    }
+
+    #[test]
     fn anchors_and_merges_are_followed() {
         assert_eq!(
             values("base: &b {x: 1, y: 2}\nmore: {<<: *b, y: 3}\nsame: *b\n"),
@@ -186,7 +214,7 @@ mod tests {
         );
         assert_eq!(faults("a: *b\n").len(), 1);
         assert!(
-            faults("spec:\n  a: [1, 2\n")[0].starts_with("3:1 "),
+            faults("spec:\n  a: [1, 2\n")[0].starts_with("2:6 "),
             "{:?}",
             faults("spec:\n  a: [1, 2\n")
         );
