@@ -75,15 +75,17 @@ impl LogLevel {
             }
         }
         if matches!(self, Self::Error | Self::Warn | Self::Info) {
-            filter.extend([",", TWICE, "=off"]);
+            for library in TWICE {
+                filter.extend([",", library, "=off"]);
+            }
         }
         filter
     }
 }
 
-/// This library logs every failed request, although the error with its cause is also returned to the caller: hundreds of lines
-/// when a hub is unavailable.
-const TWICE: &str = "kube_client::client";
+/// These log every failed request and every failed list of a watch, although the error with its cause is also returned to the caller,
+/// which logs it in one line: hundreds of lines when a hub is unavailable.
+const TWICE: [&str; 2] = ["kube_client::client", "kube_runtime::watcher"];
 
 /// A log line of a library is not the answer of a command: a failure has its own line, with its cause.
 const OF_TOOLS: &str = "off,tidegate=warn";
@@ -147,7 +149,7 @@ mod tests {
     #[test]
     fn the_flag_wins_then_the_variable_then_what_is_usual() {
         let variable = || Some("kube=trace".to_owned());
-        let warn = "warn,kube_client::client=off";
+        let warn = "warn,kube_client::client=off,kube_runtime::watcher=off";
         assert_eq!(filter(Some(LogLevel::Warn), variable(), "info"), warn);
         assert_eq!(filter(None, variable(), "info"), "kube=trace");
         assert_eq!(filter(None, Some(" ".to_owned()), "info"), "info");
@@ -158,7 +160,7 @@ mod tests {
     fn libraries_are_quieter_than_the_program() {
         assert_eq!(
             LogLevel::Info.filter(),
-            "warn,tidegate=info,devhub=info,spokes=info,kube_client::client=off"
+            "warn,tidegate=info,devhub=info,spokes=info,kube_client::client=off,kube_runtime::watcher=off"
         );
         assert_eq!(
             LogLevel::Debug.filter(),

@@ -37,7 +37,7 @@ fn fails(dev: &Dev, (id, expected): (&str, &str), words: &[&str]) {
     let (code, findings) = report(dev, words);
     assert_eq!(severity(&findings, id), expected, "{id}: {findings:#?}");
     let found = findings.iter().find(|one| one["id"] == id).expect("it is there");
-    for field in ["cure", "command"] {
+    for field in ["fix", "command"] {
         assert!(
             found[field].as_str().is_some_and(|text| !text.is_empty()),
             "{found:#}"

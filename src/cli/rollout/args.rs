@@ -37,10 +37,12 @@ pub enum RolloutCommand {
     /// End soak times: clusters that succeeded count as completed, and the next ones may start.
     Promote(PlacementArgs),
     /// Approve a change: the decision groups that are waiting for approval may start.
+    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
     Approve(ApproveArgs),
     /// Retry the failed clusters of an upgrade, or a rolled-back change to an add-on.
     Retry(SteerArgs),
     /// Roll an add-on back to its last known good configuration.
+    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
     Undo(SteerArgs),
     /// Stop new changes for some time: on all clusters, or on some.
     Freeze(FreezeArgs),

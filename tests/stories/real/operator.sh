@@ -78,7 +78,7 @@ metadata: {name: empty, namespace: cluster1}
 spec: {workload: {manifests: []}}
 YAML
 
-say "Tidegate, started anew on this hub, installs, edits and removes an add-on"
+say "Tidegate starts again on this hub, and installs, edits and removes an add-on"
 for replica in 1 2; do stop_process "controllers-$replica"; done
 for replica in 1 2; do tidegate_process "controllers-$replica" tidegate-controllers; done
 clusters_in_reach

@@ -129,7 +129,7 @@ fn plan_json(plan: &DefinitionPlan) -> Value {
     let hazards = plan
         .hazards
         .iter()
-        .map(|one| json!({"reason": reason(one), "message": one.to_string(), "cure": one.cure()}));
+        .map(|one| json!({"reason": reason(one), "message": one.to_string(), "fix": one.cure()}));
     json!({
         "name": plan.name,
         "additions": additions.collect::<Vec<_>>(),
@@ -181,7 +181,7 @@ fn hazards(page: &mut String, hazards: &[Hazard]) {
         row(page, "REFUSED", &hazard.to_string());
         let cure = hazard.cure();
         if !cure.is_empty() {
-            row(page, "cure", &cure);
+            row(page, "fix", &cure);
         }
     }
 }

@@ -62,7 +62,7 @@ fn named(clusters: &[String], listing: Listing) -> String {
 /// Returns an answer for programs.
 pub fn upgrade_json(answer: &UpgradeAnswer) -> Value {
     let groups = answer.groups.iter().map(|group| {
-        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "cure": group.fix,
+        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "fix": group.fix,
             "command": group.command, "clusters": group.clusters})
     });
     json!({

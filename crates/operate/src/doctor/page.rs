@@ -76,7 +76,7 @@ pub fn json(report: &Report, exit_status: u8) -> Value {
         .findings
         .iter()
         .map(|one| {
-            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "cure": one.fix,
+            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "fix": one.fix,
                 "command": one.command})
         })
         .collect();
