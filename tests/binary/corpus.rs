@@ -224,7 +224,11 @@ fn add_ons_of_public_shapes_are_stored_and_rendered_as_by_ocm() {
     let (mut stored, mut refused) = (0, 0);
     for folder in &folders {
         for file in &folder.files {
-            let said = dev.kubectl(&["apply", "-f", &file.to_string_lossy()]);
+            let mut said = dev.kubectl(&["apply", "-f", &file.to_string_lossy()]);
+            // The controllers may have created the object between kubectl's read and its write.
+            if said.stderr.contains("AlreadyExists") {
+                said = dev.kubectl(&["apply", "-f", &file.to_string_lossy()]);
+            }
             if said.ok {
                 stored += 1;
             } else {

@@ -9,6 +9,7 @@ mod node;
 mod parse;
 mod place;
 mod scalar;
+mod stand_in;
 mod text_position;
 
 pub use lines::Lines;

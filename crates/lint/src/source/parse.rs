@@ -8,6 +8,7 @@ use granit_parser::{Event, Parser, ScanError, options};
 use super::build::Builder;
 use super::lines::Lines;
 use super::node::{Mark, Node};
+use super::stand_in::StandIn;
 
 /// The most documents in one text, empty ones among them.
 const MOST_DOCUMENTS: usize = 100_000;
@@ -51,7 +52,8 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
         return reading;
     }
     let limits = options! { block_nesting_limit: DEEPEST + 1, flow_nesting_limit: DEEPEST + 1 };
-    let mut parser = Parser::new_from_str_with_options(lines.text(), limits);
+    let stand_in = StandIn::of(lines.text());
+    let mut parser = Parser::new_from_str_with_options(stand_in.text(), limits);
     let (mut documents, mut nodes) = (0, 0);
     let mut depth: usize = 0;
     let mut builder = Builder::of(lines);
@@ -92,7 +94,10 @@ pub fn read_lines(lines: &Lines<'_>) -> Reading {
                 depth = depth.saturating_sub(1);
                 builder.take(event, span);
             }
-            Event::Alias(_) | Event::Scalar(..) => builder.take(event, span),
+            Event::Alias(_) => builder.take(event, span),
+            Event::Scalar(text, style, anchor, tag) => {
+                builder.take(Event::Scalar(stand_in.original(text), style, anchor, tag), span);
+            }
             _ => {}
         }
         if depth > DEEPEST {
@@ -194,6 +199,17 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(values(text), [expected], "{text}");
         }
+    }
+
+    #[test]
+    fn json_may_contain_control_characters_and_yaml_may_not() {
+        let odd = "\u{7f}\u{80}\u{85}\u{9b}2J\u{f_e09b}";
+        assert_eq!(
+            values(&json!({"a": odd, odd: [odd]}).to_string()),
+            [json!({"a": odd, odd: [odd]})]
+        );
+        assert_eq!(faults("{\n  \"\u{9b}\": 1, }]\n"), faults("{\n  \"x\": 1, }]\n"));
+        assert_eq!(faults("a: \"\u{9b}\"\n").len(), 1);
     }
 
     #[test]
