@@ -304,6 +304,10 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.until("it is not paused", |page| !page.contains("pauses all placements"));
 
     terminal.resize((50, 12));
+    // A key that comes with the new size would be lost.
+    terminal.until("the page is narrow", |page| {
+        page.contains("(ClustersStalled): 4 of 5\n")
+    });
     terminal.press(ESCAPE);
     fits(&terminal.shows("ROLLOUT"), 50);
     terminal.press("q");
