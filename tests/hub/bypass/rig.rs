@@ -217,14 +217,15 @@ impl Rig {
                 .header("impersonate-group", BREAK_GLASS)
                 .header("impersonate-group", "system:masters");
         }
-        // A real API server closes a connection on which a body was sent with a GET.
-        let body = if ask.method == "GET" {
-            Body::empty()
-        } else {
-            Body::from(ask.body.clone().into_bytes())
+        let request = request
+            .body(Body::from(ask.body.clone().into_bytes()))
+            .expect("a request");
+        let response = match self.client.send(request).await {
+            Ok(response) => response,
+            // kube-apiserver 1.36 closes the connection when a custom resource comes as protobuf: it stores nothing.
+            Err(error) if self.hub.is_real() => return (0, json!(error.to_string())),
+            Err(error) => panic!("no response: {error:?}"),
         };
-        let request = request.body(body).expect("a request");
-        let response = self.client.send(request).await.expect("a response");
         let status = response.status().as_u16();
         let bytes = response
             .into_body()
