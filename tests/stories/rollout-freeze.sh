@@ -49,5 +49,7 @@ spec: {reason: end of the year, from: "2999-01-02T00:00:00Z", until: "2999-01-01
 YAML
 if tidegate rollout freeze holidays --reason x --until tomorrow 2>"$STORY_FOLDER/said"; then fail "this is no time"; fi
 grep -qF 'must be a time such as' "$STORY_FOLDER/said" || fail "$(cat "$STORY_FOLDER/said")"
+if tidegate rollout freeze holidays --reason x --until 2020-01-01T00:00:00Z 2>"$STORY_FOLDER/said"; then fail "this is over"; fi
+grep -qF '"2020-01-01T00:00:00Z" is in the past' "$STORY_FOLDER/said" || fail "$(cat "$STORY_FOLDER/said")"
 if tidegate rollout unfreeze holidays 2>"$STORY_FOLDER/said"; then fail "there is no such freeze"; fi
 grep -qF 'no RolloutFreeze has the name "holidays"; the hub has none' "$STORY_FOLDER/said" || fail "$(cat "$STORY_FOLDER/said")"

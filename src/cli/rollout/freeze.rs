@@ -64,6 +64,14 @@ pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
         let wrong = wrong.iter().map(ToString::to_string).collect();
         CliError::Refused(Box::new(Invalid(wrong)))
     })?;
+    if read.has_ended(Timestamp::now()) {
+        let end = until.unwrap_or_default();
+        let wrong = format!(
+            "spec.until: {} is in the past, so nothing would be frozen",
+            quoted(&end)
+        );
+        return Err(CliError::Refused(Box::new(Invalid(vec![wrong]))));
+    }
     let object = json!({"apiVersion": Kind::Freeze.api_version(), "kind": "RolloutFreeze",
         "metadata": {"name": args.name}, "spec": spec});
     connect::serving_runtime()?.block_on(async {
