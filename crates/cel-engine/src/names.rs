@@ -192,6 +192,36 @@ const FUNCTIONS: &[&str] = &[
     "error",
 ];
 
+/// Words of CEL that cannot be a name.
+const RESERVED: [&str; 21] = [
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "null",
+    "package",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+/// Returns whether a name is a reserved word of CEL: no variable has it, and a property with it is spelled in another way.
+pub fn is_reserved(name: &str) -> bool {
+    RESERVED.contains(&name)
+}
+
 /// Functions that only mutations have.
 const IN_MUTATIONS: &[&str] = &["jsonpatch.escapeKey"];
 

@@ -23,30 +23,6 @@ const MOST_ANNOTATIONS: usize = 20;
 const LONGEST_VALUE: usize = 5 * 1024;
 /// The reasons of a validation.
 const REASONS: [&str; 3] = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
-/// Words of CEL that cannot be the name of a variable.
-const RESERVED: [&str; 21] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-    "while",
-];
 
 /// Removes the fields that are null: the API server reads them as absent.
 pub(super) fn without_nulls(value: &mut Value) {
@@ -67,11 +43,6 @@ pub(super) fn set_defaults(spec: &mut Value, api_version: &str) {
         let action = reference.entry("parameterNotFoundAction");
         action.or_insert_with(|| Value::from("Deny"));
     }
-}
-
-/// Returns whether a name is a reserved word of CEL.
-pub(super) fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name)
 }
 
 /// Returns the faults of the fields beside the spec.
@@ -103,7 +74,7 @@ pub(super) fn policy_faults(kind: Kind, name: &str, spec: &Value) -> Vec<PolicyF
     check.conditions(spec, &root.key("matchConditions"));
     for (at, variable) in items(spec, "variables", &root) {
         let name = text(variable, "name");
-        if is_reserved(name) {
+        if cel_engine::names::is_reserved(name) {
             check.add(
                 at.key("name"),
                 format!("{} is a reserved word of CEL; use another name", quoted(name)),

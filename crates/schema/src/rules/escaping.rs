@@ -4,33 +4,11 @@
 
 use std::borrow::Cow;
 
-/// Words that expressions cannot use as field names.
-const RESERVED: [&str; 20] = [
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "false",
-    "for",
-    "function",
-    "if",
-    "import",
-    "in",
-    "let",
-    "loop",
-    "namespace",
-    "null",
-    "package",
-    "return",
-    "true",
-    "var",
-    "void",
-];
+use cel_engine::names::is_reserved;
 
 /// Returns how an expression spells a property: `a-b` is `a__dash__b`. Some names cannot be spelled at all.
 pub(super) fn escape(name: &str) -> Option<Cow<'_, str>> {
-    if RESERVED.contains(&name) || name == "while" {
+    if is_reserved(name) {
         return Some(Cow::Owned(format!("__{name}__")));
     }
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
