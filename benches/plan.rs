@@ -7,6 +7,8 @@
     reason = "a bench may panic"
 )]
 
+#[path = "../tests/kit/settings.rs"]
+mod settings;
 #[path = "../tests/kit/status_table.rs"]
 mod status_table;
 #[path = "../tests/kit/world.rs"]

@@ -15,6 +15,7 @@ pub(crate) mod pages;
 pub(crate) mod policies;
 pub(crate) mod programs;
 pub(crate) mod search;
+pub(crate) mod settings;
 pub(crate) mod status_table;
 pub(crate) mod stock;
 pub(crate) mod stock_on_hub;

@@ -52,6 +52,16 @@ impl World {
         ObjectKey::new(kind, text("/metadata/namespace"), text("/metadata/name"))
     }
 
+    /// Sets a field of the AddOnRollout of an add-on, for all placements or for one; `null` removes it.
+    pub(crate) fn set_rollout(&mut self, addon: &str, place: Option<&str>, field: &str, value: &Value) {
+        let key = ObjectKey::new(Kind::Rollout, "", addon);
+        let known = self.objects.get(&key).cloned();
+        let mut object =
+            known.unwrap_or_else(|| json!({"metadata": {"name": addon}, "spec": {"addon": addon}}));
+        super::settings::set_level(&mut object["spec"], place, field, value);
+        self.put(Kind::Rollout, object);
+    }
+
     /// Creates an object or replaces everything but its status.
     pub(crate) fn put(&mut self, kind: Kind, mut object: Value) -> ObjectKey {
         let key = Self::key(kind, &object);

@@ -67,8 +67,7 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
         oracle::check(&view, &plan, world.now)
     };
     assert_eq!(judged(&world), Vec::<String>::new());
-    let asks = json!({"tidegate.io/approval-before": "default/all=prod"});
-    put_addon(&mut world, &asks);
+    world.set_rollout("hello", Some("default/all"), "approvalBefore", &json!(["prod"]));
     let fault = "placement default/all: c2 starts although what it is given is not approved";
     assert_eq!(judged(&world), [fault]);
     let waits = world.plan("hello").waits;
@@ -77,10 +76,10 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
         Some(rest.split(' ').next()?.to_owned())
     });
     let entry = entry.expect("c2 waits");
-    let approved = json!({"tidegate.io/approval-before": "default/all=prod", "tidegate.io/approved": entry});
+    let approved = json!({"tidegate.io/approved": entry});
     put_addon(&mut world, &approved);
     assert_eq!(judged(&world), Vec::<String>::new());
-    put_addon(&mut world, &json!({"tidegate.io/approval-before": "prod"}));
-    let fault = "c1 starts although it is not known whether it waits for an approval";
+    world.set_rollout("hello", None, "approvalBefore", &json!(["p r"]));
+    let fault = "c1 starts although it is not known what is set for the rollout";
     assert_eq!(judged(&world), [fault]);
 }

@@ -104,15 +104,32 @@ impl Scene {
             Kind::Upgrade
         };
         let key = ObjectKey::new(kind, target.namespace.as_str(), target.name.as_str());
+        let settings = ObjectKey::new(Kind::Rollout, "", target.name.as_str());
         let ask = Steer {
             verb,
             object: self.hub.object(&key).expect("it is there"),
+            settings: self.hub.object(&settings).map_or(&Value::Null, |object| object),
             picture: &self.picture(target),
             store: &self.store,
             reason: None,
         };
         steer(ask, now()).map_err(|refusal| refusal.to_string())
     }
+}
+
+/// An AddOnRollout of the add-on.
+fn settings(spec: Value) -> Value {
+    json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout",
+        "metadata": {"name": "hello", "uid": "s", "resourceVersion": "1"}, "spec": spec})
+}
+
+fn hub_with_settings(spec: Value) -> Scene {
+    scene(&[
+        hello(&json!({}), "old"),
+        config("old"),
+        config("new"),
+        settings(spec),
+    ])
 }
 
 fn hub_with_addon(annotations: &Value, good: &str) -> Scene {
@@ -193,19 +210,34 @@ fn an_upgrade_is_suspended_and_never_put_back() {
 #[test]
 fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
     let target = Target::addon("hello");
-    let annotation = |text: &str| json!({"tidegate.io/paused": text});
-    let value = |writing: Writing| writing.body["metadata"]["annotations"]["tidegate.io/paused"].clone();
+    let paused = |name: &str| json!({"namespace": "default", "name": name, "pause": {}});
     let edge = || Some("edge".to_owned());
-    let one = hub_with_addon(&annotation("default/all"), "old");
+    let one = hub_with_settings(json!({"placements": [paused("all")]}));
     let both = one.steer(&target, &Verb::Pause(edge())).expect("it makes sense");
-    assert_eq!(value(both), "default/all,default/edge");
-    let both = hub_with_addon(&annotation("default/all, default/edge"), "old");
+    let expected = json!({"placements": [paused("all"), paused("edge")]});
+    assert_eq!((both.form, &both.body["spec"]), (Form::Merge, &expected));
+    let both = hub_with_settings(expected);
     let left = both
         .steer(&target, &Verb::Resume(edge()))
         .expect("it makes sense");
-    assert_eq!((left.form, value(left)), (Form::Apply, json!("default/all")));
+    assert_eq!(left.body["spec"], json!({"placements": [paused("all")]}));
     let none = one.steer(&target, &Verb::Resume(None)).expect("it makes sense");
-    assert_eq!((none.form, value(none)), (Form::Merge, Value::Null));
+    assert_eq!(
+        (none.form, &none.body["spec"]),
+        (Form::Merge, &json!({"placements": []}))
+    );
+    let everything = hub_with_settings(json!({"pause": {"reason": "lunch"}}));
+    let goes = everything
+        .steer(&target, &Verb::Resume(None))
+        .expect("it makes sense");
+    assert_eq!(goes.body["spec"], json!({"pause": null}));
+    assert!(page(&everything.picture(&target)).contains("all placements are paused (lunch)"));
+    let first = hub_with_addon(&json!({}), "old");
+    let first = first.steer(&target, &Verb::Pause(None)).expect("it makes sense");
+    assert_eq!(
+        (first.form, &first.body["spec"]),
+        (Form::Create, &json!({"addon": "hello", "pause": {}}))
+    );
     let rows = [
         (Verb::Resume(edge()), "placement default/edge is not paused"),
         (Verb::Pause(Some("al".to_owned())), "it has no placement \"al\""),
@@ -342,7 +374,6 @@ fn hub_that_asks(annotations: &Value) -> Scene {
         .and_then(Value::as_array_mut)
         .expect("a list")
         .truncate(1);
-    addon["metadata"]["annotations"]["tidegate.io/approval-before"] = "default/all=prod".into();
     let version = format!("{CLUSTER}/v1beta1");
     let placement = json!({"apiVersion": version, "kind": "Placement", "metadata": {"name": "all", "namespace": "default"},
         "spec": {}, "status": {"numberOfSelectedClusters": 2}});
@@ -358,8 +389,10 @@ fn hub_that_asks(annotations: &Value) -> Scene {
         json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": "hello", "namespace": cluster,
             "uid": cluster, "resourceVersion": "1"}, "spec": {}, "status": {"configReferences": [old]}})
     };
+    let asks = json!({"placements": [{"namespace": "default", "name": "all", "approvalBefore": ["prod"]}]});
     scene(&[
         addon,
+        settings(asks),
         config("old"),
         config("new"),
         placement,
@@ -467,10 +500,9 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
         json!({"type": kind, "status": "True", "reason": "TooManyFailures", "message": message,
             "lastTransitionTime": "2029-12-31T23:00:00Z"})
     };
-    let mut object = hello(
-        &json!({"tidegate.io/retried": "default/edge=2020-01-01T00:00:00Z"}),
-        "old",
-    );
+    let mut object = hello(&json!({}), "old");
+    let edge = json!({"namespace": "default", "name": "edge", "retriedAt": "2020-01-01T00:00:00Z"});
+    let edge = settings(json!({"placements": [edge]}));
     let failed = format!(
         "{}: 1 cluster failed or timed out, and maxFailures allows 0. Clusters: c1 (failed)",
         content("new", 2)
@@ -482,7 +514,7 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
     let decision = json!({"apiVersion": format!("{CLUSTER}/v1beta1"), "kind": "PlacementDecision",
         "metadata": {"name": "all-1", "namespace": "default", "labels": {format!("{CLUSTER}/placement"): "all"}},
         "status": {"decisions": [{"clusterName": "c1", "reason": ""}]}});
-    let scene = scene(&[object, config("old"), config("new"), placement, decision]);
+    let scene = scene(&[object, edge, config("old"), config("new"), placement, decision]);
     let target = Target::addon("hello");
     let picture = scene.picture(&target);
     let told: Vec<(&str, &str)> = picture
@@ -496,7 +528,10 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
     );
     let again = scene.steer(&target, &Verb::Retry).expect("it makes sense");
     assert_eq!(
-        again.body["metadata"]["annotations"]["tidegate.io/retried"],
-        json!("default/edge=2020-01-01T00:00:00Z,default/all=2029-12-31T23:00:01Z")
+        again.body["spec"]["placements"],
+        json!([
+            {"namespace": "default", "name": "edge", "retriedAt": "2020-01-01T00:00:00Z"},
+            {"namespace": "default", "name": "all", "retriedAt": "2029-12-31T23:00:01Z"},
+        ])
     );
 }

@@ -341,6 +341,7 @@ impl Teller {
                 self.world.mark_deleting(&key);
             }
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
+            ["settings", addon, ..] => self.set_rollout(addon, line),
             ["status", kind, place] => self.status(kind, place, block),
             ["hook" | "why", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", words @ ..] => foreign::act(&mut self.world, &self.addon, words),

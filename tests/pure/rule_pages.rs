@@ -48,6 +48,7 @@ test_each! {
     rolling_update
     rollout
     rollout_progress
+    rollout_settings
     same_object
     schema
     steering

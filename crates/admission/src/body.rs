@@ -268,21 +268,6 @@ impl<'a> AddonBody<'a> {
         self.annotations.as_ref()?.text(terms::MERGED_CONFIGS)
     }
 
-    /// Returns the annotation that names the add-ons that this one depends on.
-    pub(super) fn depends_on(&self) -> Option<&'a str> {
-        self.annotations.as_ref()?.text(terms::DEPENDS_ON)
-    }
-
-    /// Returns the annotation that names the decision groups before which changes wait for an approval.
-    pub(super) fn approval_before(&self) -> Option<&'a str> {
-        self.annotations.as_ref()?.text(terms::APPROVAL_BEFORE)
-    }
-
-    /// Returns the annotation that pauses rollouts.
-    pub(super) fn paused(&self) -> Option<&'a str> {
-        self.annotations.as_ref()?.text(terms::PAUSED)
-    }
-
     /// Reads an object.
     pub(super) fn read(object: &'a Value) -> Self {
         let spec = Node::root(object).key("spec");

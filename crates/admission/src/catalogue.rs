@@ -6,8 +6,8 @@ use super::metadata;
 use super::rules::Ruled;
 use super::shape;
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement, SetBinding,
-    Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement, Rollout,
+    SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -42,6 +42,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<SetBinding>(&mut entries);
     collect::<Upgrade>(&mut entries);
     collect::<Freeze>(&mut entries);
+    collect::<Rollout>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
 }
@@ -104,6 +105,7 @@ mod tests {
                 + docs::<SetBinding>(id)
                 + docs::<Upgrade>(id)
                 + docs::<Freeze>(id)
+                + docs::<Rollout>(id)
                 + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue().iter().filter(|entry| {

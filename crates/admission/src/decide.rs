@@ -22,8 +22,8 @@ use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, SetBinding,
-    Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rollout,
+    SetBinding, Template, Upgrade,
 };
 use super::upgrade_record;
 use super::v1beta1;
@@ -230,6 +230,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         SetBinding::RESOURCE => examine::<SetBinding>(case, object, old),
         Upgrade::RESOURCE => examine::<Upgrade>(case, object, old),
         Freeze::RESOURCE => examine::<Freeze>(case, object, old),
+        Rollout::RESOURCE => examine::<Rollout>(case, object, old),
         AddonPolicy::RESOURCE => examine::<AddonPolicy>(case, object, old),
         _ => Examined::default(),
     }

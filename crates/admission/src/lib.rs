@@ -19,6 +19,7 @@ pub mod policy;
 mod pruned_request;
 mod ratchet;
 mod request;
+mod rollout_body;
 mod rulebook;
 mod rules;
 mod shape;

@@ -3,6 +3,7 @@
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::freeze_body::FreezeBody;
 use super::request::Operation;
+use super::rollout_body::RolloutBody;
 use super::step_budget::StepBudget;
 use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
@@ -248,6 +249,8 @@ kinds! {
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
     /// A time in which no change starts: `RolloutFreeze`.
     Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
+    /// The settings of an add-on's rollouts: `AddOnRollout`.
+    Rollout<'a> = "addonrollouts", RolloutBody, object => RolloutBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
 }

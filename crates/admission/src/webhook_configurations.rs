@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, SetBinding,
-    Template, Upgrade,
+    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rollout,
+    SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -100,7 +100,8 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             deletions("v1beta2", SetBinding::RESOURCE),
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
-            freezes(),
+            own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
+            own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -230,13 +231,13 @@ fn policies() -> Value {
     })
 }
 
-/// Freezes of rollouts. They need no webhook that fails closed: an invalid one stops all changes.
-fn freezes() -> Value {
+/// A kind of our own. Freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
+fn own(resource: &str, operations: &[&str]) -> Value {
     json!({
         "apiGroups": [OWN_GROUP],
         "apiVersions": [VERSION],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": [Freeze::RESOURCE],
+        "operations": operations,
+        "resources": [resource],
         "scope": "*",
     })
 }
@@ -450,7 +451,7 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
-                } else if names == [Freeze::RESOURCE] {
+                } else if names == [Freeze::RESOURCE] || names == [Rollout::RESOURCE] {
                     assert_eq!(rule["apiGroups"], json!([OWN_GROUP]));
                     assert_eq!(
                         webhook["failurePolicy"],

@@ -1,17 +1,22 @@
-//! AddOnRollout: how an add-on stands on its whole fleet, for hubs whose ClusterManagementAddOn cannot hold it.
+//! AddOnRollout: the settings of an add-on's rollouts, and how the add-on stands on its whole fleet.
 //!
-//! Holds its wire shape only; what is in it is decided by `plan`. The group is our own: Open Cluster Management has no such kind, and its
-//! definitions stay as they are.
+//! Holds its wire shape only; `model` parses the settings, and `plan` decides the status. The group is our own: Open Cluster Management
+//! has no such kind, and its definitions stay as they are.
 
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lenient::{absent_is_default, null_is_default};
+use super::rollout_settings::{PlacementRolloutSettings, RolloutSettings};
 use super::{Condition, schemas};
 
-/// Which add-on it is about.
-#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
+/// The settings of the rollouts of one add-on.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+    Vec => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")],
+)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "tidegate.io",
@@ -22,7 +27,7 @@ use super::{Condition, schemas};
     status = "AddOnRolloutStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "AddOnRollout shows the status of the add-on with its name on all clusters. Only Tidegate writes it.",
+    doc = "AddOnRollout has the settings of the rollouts of the add-on with its name, and the status of the add-on on all clusters. Tidegate creates it and writes its status.",
     printcolumn(
         name = "Ready",
         type_ = "string",
@@ -42,6 +47,12 @@ use super::{Condition, schemas};
     printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters.total"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
+        name = "Pause",
+        type_ = "string",
+        json_path = ".spec.pause.reason",
+        priority = 1
+    ),
+    printcolumn(
         name = "Message",
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Ready")].message"#,
@@ -52,6 +63,25 @@ use super::{Condition, schemas};
 pub struct AddOnRolloutSpec {
     /// Name of the ClusterManagementAddOn, which is also the name of this object.
     pub addon: String,
+
+    /// Names of the add-ons that must be installed on a cluster, up to date and available before this one is installed or updated there.
+    #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "set"))]
+    pub depends_on: Option<Vec<String>>,
+
+    /// How many configurations that ran well are kept for an undo; 10 if absent.
+    #[schemars(range(min = 0, max = 100))]
+    pub revision_history_limit: Option<i64>,
+
+    /// Settings for all placements.
+    #[serde(flatten)]
+    pub settings: RolloutSettings,
+
+    /// Settings for single placements, which override those for all.
+    #[schemars(
+        length(max = 256),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["namespace", "name"])
+    )]
+    pub placements: Vec<PlacementRolloutSettings>,
 }
 
 absent_is_default!(AddOnRolloutSpec);

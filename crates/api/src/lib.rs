@@ -22,6 +22,7 @@ mod lenient;
 pub mod names;
 pub mod reason;
 mod rollout_freeze;
+mod rollout_settings;
 mod schemas;
 mod shared;
 pub mod v1alpha1;
@@ -37,5 +38,6 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
 };
 pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
+pub use rollout_settings::{PlacementRolloutSettings, RolloutPause, RolloutSettings};
 pub use shared::{AddOnConfig, ConfigReferent, ConfigSpecHash, GroupResource, IntOrString, PlacementRef};
 pub use v1beta1::{Converter, serve_v1beta1};

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use admission::{Facts, references};
 use model::ConfigReference;
-use store::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key, terms};
+use store::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key};
 
 /// A part of the facts that may count as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -68,10 +68,7 @@ impl Inputs {
             let any = found.placements.iter().any(absent);
             // Whether another add-on deploys the same object on the same clusters.
             let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
-            // Whether those that it depends on are there, and on whom they depend.
-            let annotations = object.pointer("/metadata/annotations");
-            let depends = annotations.is_some_and(|all| all.get(terms::DEPENDS_ON).is_some());
-            found.rests_on(Part::AddOns, deploys || depends);
+            found.rests_on(Part::AddOns, deploys);
             found.rests_on(Part::Configs, deploys);
             found.rests_on(
                 Part::Placements,
@@ -97,6 +94,10 @@ impl Inputs {
         } else if key.kind == Kind::Freeze {
             // Whether its add-ons exist.
             found.rests_on(Part::AddOns, true);
+        } else if key.kind == Kind::Rollout {
+            // Whether its add-on has the placements, and on whom those depend that it depends on.
+            found.rests_on(Part::AddOns, true);
+            found.rests_on(Part::Placements, mentions(object, "approvalBefore"));
         } else if key.kind != Kind::DeploymentConfig {
             // Objects of the other kinds are not judged.
             return Self::default();

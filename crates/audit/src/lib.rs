@@ -25,7 +25,7 @@ pub use admission::{Facts, ObjectKey, Rulebook};
 use store::Kind;
 
 /// The kinds that are audited: those about whose creation the gate is asked.
-pub const KINDS: [Kind; 7] = [
+pub const KINDS: [Kind; 8] = [
     Kind::AddOn,
     Kind::Instance,
     Kind::DeploymentConfig,
@@ -33,4 +33,5 @@ pub const KINDS: [Kind; 7] = [
     Kind::HubConfig,
     Kind::Upgrade,
     Kind::Freeze,
+    Kind::Rollout,
 ];

@@ -1,14 +1,11 @@
-//! Before which decision groups a change waits for an approval, and which contents are approved of: two annotations.
+//! Which contents are approved of: an annotation.
 //!
-//! Decides how both are read, and what they mean for a decision group. Where a text might be a name and an index it asks for both
-//! and approves of one: a slip may make a change wait, and never lets one pass.
+//! Decides how it is read, and what it means for a decision group.
 
 use std::collections::BTreeSet;
 
 use kubernetes::field::{Class, Fault};
 
-/// What an entry of the annotation looks like that asks.
-const ASK: &str = "must be <namespace>/<placement>=<group>, or \"*=<group>\" for every placement; <group> is the name or index of a decision group, or \"*\" for all";
 /// What an entry of the annotation looks like that approves.
 const APPROVE: &str = "must be <namespace>/<placement>/<group>=<hash>; <group> is the name of a decision group (its index if it has no name), or \"*\" for all; <hash> is the hash of the approved content (32 digits), which `tidegate rollout status` shows";
 /// Everything, as a place or as a group.
@@ -17,64 +14,6 @@ const ALL: &str = "*";
 const MOST: usize = 500;
 /// Digits of the hash of a content.
 const DIGITS: usize = 32;
-
-/// The decision groups before which a change waits for an approval.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ApprovalBefore(Vec<Ask>);
-
-/// A placement, absent for all, and a decision group of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Ask {
-    place: Option<String>,
-    group: String,
-}
-
-impl ApprovalBefore {
-    /// Reads a list whose entries are separated by commas; one without entries asks for nothing.
-    ///
-    /// # Errors
-    ///
-    /// Returns everything that is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
-        parsed(text, ASK, ask).map(Self)
-    }
-
-    /// Returns whether a change over a placement waits before any of its decision groups.
-    pub fn concerns(&self, namespace: &str, name: &str) -> bool {
-        self.0.iter().any(|ask| ask.is_for(namespace, name))
-    }
-
-    /// Returns whether a change over a placement waits before a decision group.
-    pub fn asks(&self, (namespace, name): (&str, &str), (index, group): (u32, &str)) -> bool {
-        let own = self.0.iter().filter(|ask| ask.is_for(namespace, name));
-        own.map(|ask| ask.group.as_str())
-            .any(|asked| asked == ALL || (!group.is_empty() && asked == group) || asked.parse() == Ok(index))
-    }
-
-    /// Returns the entries: each a placement as `namespace/name`, absent for all, and a decision group.
-    pub fn entries(&self) -> impl Iterator<Item = (Option<&str>, &str)> {
-        self.0
-            .iter()
-            .map(|ask| (ask.place.as_deref(), ask.group.as_str()))
-    }
-}
-
-impl Ask {
-    fn is_for(&self, namespace: &str, name: &str) -> bool {
-        let place = self.place.as_deref();
-        place.is_none_or(|place| place.split_once('/') == Some((namespace, name)))
-    }
-}
-
-fn ask(entry: &str) -> Option<Ask> {
-    let (place, group) = entry.split_once('=')?;
-    let (place, group) = (place.trim(), group.trim());
-    let is_place = place == ALL || is_placement(place);
-    (is_place && is_group(group)).then(|| Ask {
-        place: (place != ALL).then(|| place.to_owned()),
-        group: group.to_owned(),
-    })
-}
 
 /// Which contents are approved of, for which decision groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,32 +125,6 @@ mod tests {
     const HASH: &str = "0123456789abcdef0123456789abcdef";
 
     #[test]
-    fn a_group_is_asked_for_by_name_or_index() {
-        let before =
-            ApprovalBefore::parse("default/all=prod, default/all=2 ,*=late,").expect("three entries");
-        let asks = |place, group| before.asks(place, group);
-        let all = ("default", "all");
-        let rows = [
-            (all, (1, "prod"), true),
-            (all, (2, ""), true),
-            (all, (2, "eu"), true),
-            (all, (0, "2"), true),
-            (all, (3, "eu"), false),
-            (("default", "other"), (1, "prod"), false),
-            (("default", "other"), (1, "late"), true),
-            (("x", "all"), (2, ""), false),
-        ];
-        for (place, group, expected) in rows {
-            assert_eq!(asks(place, group), expected, "{place:?} {group:?}");
-        }
-        let every = ApprovalBefore::parse("default/all=*").expect("an entry");
-        assert!(every.asks(all, (7, "")) && every.concerns("default", "all"));
-        assert!(!every.concerns("default", "edge"));
-        let nothing = ApprovalBefore::parse(" , ").expect("no entry");
-        assert!(!nothing.concerns("default", "all"));
-    }
-
-    #[test]
     fn an_approval_is_for_one_group_and_the_whole_hash() {
         let given = Approvals::parse(&format!("default/all/prod={HASH},default/all/2={HASH}")).expect("two");
         let all = ("default", "all");
@@ -226,18 +139,6 @@ mod tests {
 
     #[test]
     fn invalid_entries_are_reported_one_by_one() {
-        for text in [
-            "all=prod",
-            "default/all",
-            "default/all=",
-            "*/*=prod",
-            "a/b/c=prod",
-            "default/all=p r",
-            "prod",
-        ] {
-            let wrong = ApprovalBefore::parse(&format!("*=ok,{text}")).expect_err("it is invalid");
-            assert_eq!(wrong.len(), 1, "{text}");
-        }
         let upper = HASH.to_uppercase();
         for text in [
             format!("default/all={HASH}"),
@@ -252,8 +153,8 @@ mod tests {
                 "{text}"
             );
         }
-        let many = vec!["*=a"; MOST + 1].join(",");
-        let wrong = ApprovalBefore::parse(&many).expect_err("too many");
+        let many = vec![format!("a/b/c={HASH}"); MOST + 1].join(",");
+        let wrong = Approvals::parse(&many).expect_err("too many");
         assert_eq!(wrong.len(), 1);
     }
 }

@@ -1,59 +1,64 @@
-//! When changes of an add-on may be rolled out: the list of windows of its annotation.
+//! The windows in which changes of an add-on are rolled out.
 //!
-//! Decides how the list is read, and how its windows are together. A single window is that of upgrades of clusters (`upgrade::Window`).
+//! Decides whether one of them is open, and when the next one opens. What waits for it is decided by the planner.
+
+use std::fmt;
 
 use jiff::Timestamp;
 
+use crate::rule;
 use crate::upgrade::{Window, WindowState};
 use api::cluster::UpgradeWindow;
-use kubernetes::field::{Class, Fault, Path};
-
-/// What an entry looks like.
-const FORM: &str = "must be a schedule of five fields, \"for\" and a duration, and optionally \"in\" and a time zone, such as \"0 2 * * 0 for 4h in Europe/Paris\"";
+use kubernetes::field::{Class, Fault, Path, Violation};
 
 /// So many windows are followed: each is looked for over years of days.
 const MOST: usize = 20;
 
-/// The windows in which changes are rolled out. One that is open suffices.
+/// The windows in which changes are rolled out. One that is open suffices; without any, changes start at any time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RolloutWindows(Vec<Window>);
+pub struct RolloutWindows {
+    windows: Vec<Window>,
+    text: String,
+}
 
 impl RolloutWindows {
-    /// Reads a list whose entries are separated by `;`; one without entries is invalid.
+    /// Reads the list that stands at `path`.
     ///
     /// # Errors
     ///
     /// Returns everything that is wrong with it.
-    pub fn parse(text: &str) -> Result<Self, Vec<Fault>> {
-        let entries = text.split(';').map(str::trim).filter(|entry| !entry.is_empty());
+    pub fn parse(raw: &[UpgradeWindow], path: &Path) -> Result<Self, Vec<Violation>> {
         let (mut windows, mut wrong) = (Vec::new(), Vec::new());
-        for entry in entries.take(MOST.saturating_add(1)) {
-            match window(entry) {
+        for (index, one) in raw.iter().take(MOST).enumerate() {
+            match Window::parse(one, &path.index(index), rule::ROLLOUT_WINDOW) {
                 Ok(window) => windows.push(window),
                 Err(faults) => wrong.extend(faults),
             }
         }
-        if windows.len() > MOST {
-            wrong.push(Fault::bare(
-                Class::TooMany,
-                format!("must have at most {MOST} windows"),
-            ));
+        if raw.len() > MOST {
+            let fault = Fault::bare(Class::TooMany, format!("must have at most {MOST} windows"));
+            wrong.push(fault.at(path.clone(), rule::ROLLOUT_WINDOW));
         }
-        if windows.is_empty() && wrong.is_empty() {
-            wrong.push(Fault::of_text(Class::Invalid, text, FORM));
+        if !wrong.is_empty() {
+            return Err(wrong);
         }
-        if wrong.is_empty() {
-            Ok(Self(windows))
-        } else {
-            Err(wrong)
-        }
+        let text: Vec<String> = raw.iter().map(told).collect();
+        Ok(Self {
+            windows,
+            text: text.join("; "),
+        })
+    }
+
+    /// Returns whether there is none, and changes start at any time.
+    pub fn is_empty(&self) -> bool {
+        self.windows.is_empty()
     }
 
     /// Tells how they are: open until the last of those that are open now shuts, or shut until the first opens.
     pub fn at(&self, now: Timestamp) -> WindowState {
         let mut until: Option<Timestamp> = None;
         let mut next: Option<Timestamp> = None;
-        for window in &self.0 {
+        for window in &self.windows {
             match window.at(now) {
                 WindowState::Open(end) => until = until.max(Some(end)),
                 WindowState::Shut(Some(begin)) => next = Some(next.map_or(begin, |next| next.min(begin))),
@@ -64,41 +69,44 @@ impl RolloutWindows {
     }
 }
 
-fn window(entry: &str) -> Result<Window, Vec<Fault>> {
-    let Some((cron, rest)) = entry.split_once(" for ") else {
-        return Err(vec![Fault::of_text(Class::Invalid, entry, FORM)]);
-    };
-    let (duration, zone) = rest.split_once(" in ").unwrap_or((rest, ""));
-    let raw = UpgradeWindow {
-        cron: cron.trim().to_owned(),
-        duration: duration.trim().to_owned(),
-        time_zone: zone.trim().to_owned(),
-    };
-    Window::parse(&raw, &Path::root()).map_err(|wrong| {
-        let faults = wrong.iter().map(|violation| {
-            let value = match violation.path().to_string().as_str() {
-                "duration" => raw.duration.as_str(),
-                "timeZone" => raw.time_zone.as_str(),
-                _ => raw.cron.as_str(),
-            };
-            let hint = violation.hint().map(str::to_owned);
-            Fault::of_text(violation.class(), value, violation.detail()).hint_if(hint)
-        });
-        faults.collect()
-    })
+impl fmt::Display for RolloutWindows {
+    /// Writes the schedules, how long each lasts, and the time zones.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn told(window: &UpgradeWindow) -> String {
+    let UpgradeWindow {
+        cron,
+        duration,
+        time_zone,
+    } = window;
+    if time_zone.is_empty() {
+        return format!("{cron} for {duration}");
+    }
+    format!("{cron} for {duration} in {time_zone}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::{Value, json};
 
     fn time(text: &str) -> Timestamp {
         text.parse().expect("a time")
     }
 
+    fn read(list: Value) -> Result<RolloutWindows, Vec<Violation>> {
+        let raw: Vec<UpgradeWindow> = serde_json::from_value(list).expect("windows");
+        RolloutWindows::parse(&raw, &Path::root().key("windows"))
+    }
+
     #[test]
     fn one_open_window_suffices() {
-        let both = RolloutWindows::parse("0 2 * * * for 4h in UTC; 0 5 * * * for 2h;").expect("two windows");
+        let both = read(json!([
+            {"cron": "0 2 * * *", "duration": "4h", "timeZone": "UTC"}, {"cron": "0 5 * * *", "duration": "2h"}]))
+        .expect("two windows");
         let rows = [
             (
                 "2026-11-22T01:00:00Z",
@@ -120,24 +128,28 @@ mod tests {
         for (now, expected) in rows {
             assert_eq!(both.at(time(now)), expected, "{now}");
         }
+        assert_eq!(both.to_string(), "0 2 * * * for 4h in UTC; 0 5 * * * for 2h");
+        assert!(read(json!([])).expect("no window").is_empty());
     }
 
     #[test]
-    fn every_fault_is_reported() {
-        let told = |text: &str| {
-            let wrong = RolloutWindows::parse(text).expect_err("it is invalid");
-            wrong
-                .iter()
-                .map(|fault| fault.detail().to_owned())
-                .collect::<Vec<_>>()
-        };
-        assert_eq!(told(" ; "), [FORM]);
-        assert_eq!(told("0 2 * * 0 4h"), [FORM]);
-        assert_eq!(told("x for 0s in Nowhere/Land").len(), 3);
-        assert_eq!(told("0 2 * * 0 for 4h; x for 4h").len(), 1);
+    fn faults_have_the_path_of_their_window() {
+        let wrong = read(json!([
+            {"cron": "0 2 * * *", "duration": "4h"}, {"cron": "0 2 * *", "duration": "soon", "timeZone": "Europe/Pari"}]))
+        .expect_err("three faults");
+        let texts: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        let paths: Vec<&str> = texts.iter().filter_map(|one| one.split(": ").next()).collect();
         assert_eq!(
-            told(&"* * * * * for 1h;".repeat(21)),
-            ["must have at most 20 windows"]
+            paths,
+            ["windows[1].cron", "windows[1].duration", "windows[1].timeZone"]
         );
+        assert!(
+            texts.iter().all(|one| one.ends_with("[rollout/window]")),
+            "{texts:?}"
+        );
+        let many: Vec<Value> = (0..=MOST)
+            .map(|_| json!({"cron": "0 2 * * *", "duration": "4h"}))
+            .collect();
+        assert_eq!(read(Value::from(many)).expect_err("too many").len(), 1);
     }
 }

@@ -24,6 +24,16 @@ pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
 pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
 /// A window of rollouts that is invalid.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
+/// What becomes of a rollout that has stopped, in a word without a meaning.
+pub const ROLLOUT_ON_FAILURE: &str = "rollout/on-failure";
+/// A stamp of a rollout that is no time.
+pub const ROLLOUT_TIMES: &str = "rollout/times";
+/// Settings of a placement that lack its name, or stand twice.
+pub const ROLLOUT_PLACEMENTS: &str = "rollout/placements";
+/// A number of kept configurations that is invalid.
+pub const ROLLOUT_REVISIONS: &str = "rollout/revisions";
+/// A dependency that is no name of an add-on.
+pub const DEPENDENCY_NAME: &str = "dependency/name";
 /// A freeze whose times are none, or whose end is before its begin.
 pub const FREEZE_TIMES: &str = "freeze/times";
 /// A freeze whose selector of clusters is invalid.

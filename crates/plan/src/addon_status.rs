@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::install::{DecisionState, Selected, Wanted};
-use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, known_good};
+use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, for_reason, known_good};
 use super::short_list::ShortList;
 use super::types::earliest;
 use crate::conditions::progressing::PROGRESSING;
@@ -139,7 +139,7 @@ fn progression(
         let good = || proved.or_else(|| old?.known_good());
         let more = stalled(selected, placed, undo, done)
             .into_iter()
-            .chain(paused(selected, placed))
+            .chain(paused(view, selected, placed))
             .chain(
                 is_asked(view, selected, undo)
                     .then(|| known_good(good()))
@@ -195,7 +195,7 @@ fn references(
 /// Whether the way back is remembered: the add-on asks for it, or clusters have gone it.
 fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
     let by = selected.by;
-    let mode = view.addon.on_failure.placement(&by.namespace, &by.name);
+    let mode = view.rollout().on_failure(&by.namespace, &by.name);
     mode == OnFailure::Undo || undo.stands()
 }
 
@@ -341,15 +341,16 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
     Some(Wish::new(STALLED, Status::True, reason, message))
 }
 
-fn paused(selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
+fn paused(view: &View<'_>, selected: &Selected<'_>, placed: &Placed) -> Option<Wish<'static>> {
     let (namespace, name) = (&selected.by.namespace, &selected.by.name);
+    let pause = view.rollout().pause(namespace, name).unwrap_or_default();
     let clusters = match placed.counts.waiting {
         1 => "1 cluster is waiting".to_owned(),
         waiting => format!("{waiting} clusters are waiting"),
     };
     let message = format!(
-        "the annotation {} pauses the rollout of placement {namespace}/{name}: {clusters}",
-        terms::PAUSED
+        "the rollout of placement {namespace}/{name} is paused{}: {clusters}",
+        for_reason(pause)
     );
     placed
         .paused

@@ -12,8 +12,6 @@ use super::types::{Action, Revision};
 use api::hash::{ConfigKey, content_hash};
 use store::{Config, ConfigRef, KeptContent, Kind, Name, ObjectKey, Place, View, terms};
 
-/// How many copies of an add-on are kept, unless more of them are needed.
-pub(crate) const MOST: usize = 10;
 /// A larger content is not copied: a hub stores no object above 1.5 MiB, and there are several copies.
 const LARGEST: usize = 512 * 1024;
 /// Number of characters reserved for the digits behind the name of an add-on in the name of an object.
@@ -76,7 +74,7 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
     }
     let surplus = kept
         .iter()
-        .skip(MOST)
+        .skip(view.rollout().revision_history_limit())
         .filter(|(place, _)| !places.contains(*place));
     actions.extend(surplus.map(|(place, known)| delete(place, known, "newer content is kept")));
     actions

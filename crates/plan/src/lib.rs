@@ -43,5 +43,5 @@ pub use kept_content::{lost as lost_content, told as kept_in};
 pub use memo::Memo;
 pub use outlook::*;
 pub use registration::{CertificateDecision, Signer, Signing};
-pub use rollout::freeze_of;
+pub use rollout::{for_reason, freeze_of};
 pub use types::{Action, Payload, Plan, Revision, Turn, TurnSubject, Wait, WaitOn};

@@ -73,7 +73,12 @@ impl Store {
             .addons
             .get(name)
             .map(|addon| Arc::clone(&addon.facts));
-        set(&mut self.published.facts.addons, name, addon)
+        let settings = self
+            .rollout_settings(name)
+            .and_then(|settings| settings.as_ref().ok());
+        let settings = settings.filter(|settings| !settings.is_empty()).map(Arc::clone);
+        let news = set(&mut self.published.facts.rollouts, name, settings);
+        set(&mut self.published.facts.addons, name, addon) || news
     }
 
     fn publish_hub_role(&mut self, key: &ObjectKey) -> bool {

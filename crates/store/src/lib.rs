@@ -30,7 +30,7 @@ mod view;
 
 pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::*;
-pub use decode::{claims::trim_owners, rollout::promotion};
+pub use decode::claims::trim_owners;
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, IdentityHash, marks};

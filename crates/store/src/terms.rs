@@ -39,27 +39,44 @@ pub const PERMISSION: &str = "tidegate.io/permission";
 pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 /// Value of [`HUB_PERMISSIONS`].
 pub const ALLOWED: &str = "allowed";
-/// Annotation on a `ClusterManagementAddOn` that pauses rollouts: `<namespace>/<name>` of placements, or `*` for all.
-pub const PAUSED: &str = "tidegate.io/paused";
-/// Annotation on a `ClusterManagementAddOn`: when changes are rolled out, `<schedule> for <duration> [in <time zone>]`, separated by `;`.
-pub const ROLLOUT_WINDOW: &str = "tidegate.io/rollout-window";
-/// Annotation on a `ClusterManagementAddOn`: the decision groups before which changes wait for an approval, as
-/// `<namespace>/<name>=<group>` of placements, or `*=<group>` for all.
-pub const APPROVAL_BEFORE: &str = "tidegate.io/approval-before";
 /// Annotation on a `ClusterManagementAddOn`: the content that is approved, as `<namespace>/<name>/<group>=<hash>`.
 pub const APPROVED: &str = "tidegate.io/approved";
-/// Annotation on a `ClusterManagementAddOn` that ends soak times: `<namespace>/<name>=<time>` of placements, or `*=<time>` for all.
-/// Clusters that had succeeded before need not stay successful any longer.
-pub const PROMOTED: &str = "tidegate.io/promoted";
-/// Annotation on a `ClusterManagementAddOn`: what happens to a rollout that stops because too many clusters failed: `undo`, `stop`,
-/// or a list of `<namespace>/<name>=undo`.
-pub const ON_FAILURE: &str = "tidegate.io/on-failure";
-/// Annotation on a `ClusterManagementAddOn`: content that was undone before a time is rolled out again, `<namespace>/<name>=<time>` of
-/// placements, or `*=<time>` for all.
-pub const RETRIED: &str = "tidegate.io/retried";
-/// Annotation on a `ClusterManagementAddOn`: the add-ons, separated by commas, that have to run on a cluster before this one is
-/// installed or upgraded there.
-pub const DEPENDS_ON: &str = "tidegate.io/depends-on";
+
+/// An annotation on a `ClusterManagementAddOn` that an earlier version read, and the field of the AddOnRollout that has replaced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Replaced {
+    /// Its key.
+    pub annotation: &'static str,
+    /// The field.
+    pub field: &'static str,
+}
+
+impl Replaced {
+    const fn new(annotation: &'static str, field: &'static str) -> Self {
+        Self { annotation, field }
+    }
+
+    /// Tells where the setting stands now.
+    pub fn told(self) -> String {
+        let Self { annotation, field } = self;
+        format!(
+            "the annotation {annotation} is no longer supported: set {field} of the AddOnRollout with the name of the add-on, and remove the \
+             annotation"
+        )
+    }
+}
+
+/// Every annotation that was replaced.
+pub const REPLACED: [Replaced; 7] = [
+    Replaced::new("tidegate.io/approval-before", "spec.approvalBefore"),
+    Replaced::new("tidegate.io/depends-on", "spec.dependsOn"),
+    Replaced::new("tidegate.io/on-failure", "spec.onFailure"),
+    Replaced::new("tidegate.io/paused", "spec.pause"),
+    Replaced::new("tidegate.io/promoted", "spec.promotedAt"),
+    Replaced::new("tidegate.io/retried", "spec.retriedAt"),
+    Replaced::new("tidegate.io/rollout-window", "spec.windows"),
+];
+
 /// Annotation on a `ClusterManagementAddOn`: the types that no cluster may override, `<resource>.<group>`, separated by commas.
 pub const PROTECTED_CONFIGS: &str = "tidegate.io/protected-configs";
 /// Annotation on a `ClusterManagementAddOn`: the types whose layers are merged: each layer sets what the layers above it leave unset,

@@ -7,14 +7,13 @@ use std::sync::Arc;
 use super::kind::Kind;
 use super::kind::Owner;
 use super::kind::Touched;
-use super::record::rollout::{ApprovalTerms, Paused, Promoted};
 use super::record::{
     AddOn, Cluster, Config, ConfigRef, Content, InstallStrategy, Instance, Lifecycle, Meta, Work,
 };
 use super::store::Store;
 use super::terms;
 use model::Name;
-use model::{ConfigRollout, FailureModes};
+use model::{Approvals, ConfigRollout};
 
 impl Store {
     /// Keeps an add-on whose object was deleted while instances, works, labels or grants of its name remain: plans for it
@@ -142,14 +141,8 @@ fn gone(name: &Name) -> AddOn {
         supported: Vec::new(),
         configuration: Vec::new(),
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
-        paused: Paused::default(),
-        promoted: Promoted::default(),
-        on_failure: FailureModes::default(),
-        retried: Promoted::default(),
-        approval: ApprovalTerms::default(),
-        windows: None,
-        windows_text: Name::from(""),
-        depends_on: Box::default(),
+        approvals: Approvals::default(),
+        outdated: None,
         removals_until: None,
         strategy: InstallStrategy::Manual,
         placements: Vec::new(),

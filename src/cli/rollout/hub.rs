@@ -129,6 +129,19 @@ pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Valu
     serde_json::to_value(object).map_err(CliError::acting("read the hub"))
 }
 
+/// Returns the AddOnRollout of an add-on as the hub has it now; `null` where there is none.
+pub(super) async fn stored_settings(client: &Client, target: &Target) -> Result<Value, CliError> {
+    if target.object_kind() != Kind::AddOn {
+        return Ok(Value::Null);
+    }
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(Kind::Rollout));
+    let found = api
+        .get_opt(&target.name)
+        .await
+        .map_err(CliError::acting("read the hub"))?;
+    serde_json::to_value(found).map_err(CliError::acting("read the hub"))
+}
+
 /// The events of a hub about a rollout, by who can have written them.
 #[derive(Debug, Default)]
 pub(in crate::cli) struct Events {

@@ -11,7 +11,7 @@ use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
 };
 use super::freeze;
-use super::hub::{Events, Source, events, gone, meant, raw, settings};
+use super::hub::{Events, Source, events, gone, meant, raw, settings, stored_settings};
 use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
@@ -167,15 +167,17 @@ pub(in crate::cli) fn steered(
         let mut wait = FIRST_WAIT;
         loop {
             let object = raw(&client, &target).await?;
+            let settings = stored_settings(&client, &target).await?;
             let ask = Steer {
                 verb,
                 object: &object,
+                settings: &settings,
                 picture: &picture,
                 store: &store,
                 reason,
             };
             let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
-            match put(&client, &target, &object, verb, &writing, request).await? {
+            match put(&client, &target, (&object, &settings), verb, &writing, request).await? {
                 Outcome::Written { taken_from } => {
                     let mut page = written(&target, verb, writing, &taken_from, request.dry_run);
                     let notes = notes.into_iter();

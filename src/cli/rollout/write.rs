@@ -1,8 +1,8 @@
 //! Writes what a verb means.
 //!
 //! Decides how a conflict of field managers ends, and tells apart a conflict of revisions, which is its caller's to decide again.
-//! Writes one object, by server-side apply or, to take a field away, by a merge patch, and before it those that an undo gives their
-//! content back; the gate judges all of it as it judges every other write.
+//! Writes one object, by server-side apply, by a merge patch, or as a new one, and before it those that an undo gives their content back;
+//! the gate judges all of it as it judges every other write.
 
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
@@ -11,10 +11,8 @@ use serde_json::{Value, json};
 use super::hub::api;
 use crate::cli::CliError;
 use crate::controllers::resource;
-use insight::cockpit::{
-    Form, Target, Verb, Writing, annotation_owners, conflicting, owners_of_spec, programs,
-};
-use store::{Kind, ObjectKey, terms};
+use insight::cockpit::{Form, Target, Verb, Writing, conflicting, owners_of_spec, programs};
+use store::{Kind, ObjectKey};
 
 /// How a verb is written.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,21 +45,27 @@ struct Owned(Vec<String>);
 #[error("the hub rejected the change: {0}")]
 struct Refused(String);
 
-/// Writes what a verb means to an object that stands on the hub as `object`, if it still does.
+/// Writes what a verb means to an object that stands on the hub as `object`, if it still does; `settings` is the AddOnRollout.
 ///
-/// The revision goes with both forms: a list in an annotation that was made from another one would drop what has joined it since, and an
+/// The revision goes with an apply and with a patch: a list that was made from another one would drop what has joined it since, and an
 /// apply would create a deleted add-on again.
 pub(in crate::cli) async fn put(
     client: &Client,
     target: &Target,
-    object: &Value,
+    (object, settings): (&Value, &Value),
     verb: &Verb,
     writing: &Writing,
     request: Request,
 ) -> Result<Outcome, CliError> {
     restore(client, verb, writing, request).await?;
+    let of_settings = writing.body.get("kind").and_then(Value::as_str) == Some(Kind::Rollout.address().kind);
+    let (object, api) = if of_settings {
+        (settings, Api::all_with(client.clone(), &resource(Kind::Rollout)))
+    } else {
+        (object, api(client, target))
+    };
     let hub = Hub {
-        api: api(client, target),
+        api,
         name: &target.name,
         params: PatchParams {
             dry_run: request.dry_run,
@@ -70,20 +74,38 @@ pub(in crate::cli) async fn put(
         },
     };
     let mut body = writing.body.clone();
-    body["metadata"]["resourceVersion"] = object
-        .pointer("/metadata/resourceVersion")
-        .cloned()
-        .unwrap_or_default();
+    if let Some(version) = object.pointer("/metadata/resourceVersion") {
+        body["metadata"]["resourceVersion"] = version.clone();
+    }
     match writing.form {
         Form::Merge => {
-            let owners: Vec<String> = annotation_owners(object, terms::PAUSED)
-                .into_iter()
-                .filter(|owner| owner != verb.manager())
+            let owners: Vec<String> = writing
+                .owners
+                .iter()
+                .filter(|owner| *owner != verb.manager())
+                .cloned()
                 .collect();
             allowed(&owners, request)?;
             match hub.patch(&Patch::Merge(&body), false).await? {
                 Answer::Stored => Ok(Outcome::Written { taken_from: owners }),
                 Answer::Owned(_, why) | Answer::Changed(why) => Ok(Outcome::Changed(why)),
+            }
+        }
+        Form::Create => {
+            let params = PostParams {
+                dry_run: request.dry_run,
+                field_manager: Some(verb.manager().to_owned()),
+            };
+            let body = serde_json::from_value(body).map_err(CliError::acting("read the hub"))?;
+            match hub.api.create(&params, &body).await {
+                Ok(_) => Ok(Outcome::Written {
+                    taken_from: Vec::new(),
+                }),
+                // The controllers create it as well.
+                Err(kube::Error::Api(status)) if status.is_already_exists() => {
+                    Ok(Outcome::Changed(status.message.clone()))
+                }
+                Err(error) => Err(refused(error)),
             }
         }
         Form::Apply => {

@@ -19,8 +19,6 @@ use super::user::{ADDON, NEWER, is_taken_over};
 
 const MARK: &str = "tidegate.io/installed-by";
 const OPT_OUT: &str = "tidegate.io/opt-out";
-const PAUSED: &str = "tidegate.io/paused";
-const ASKS: &str = "tidegate.io/approval-before";
 const LABELS: &str = "cluster.open-cluster-management.io/";
 pub(crate) const CONFIGS: &str = "addondeploymentconfigs";
 pub(crate) const TEMPLATES: &str = "addontemplates";
@@ -30,6 +28,8 @@ struct End<'h> {
     hub: &'h Hub,
     agents: &'h Agents,
     addon: &'h Object,
+    /// The spec of the AddOnRollout.
+    settings: &'h Value,
     /// Where clusters are configured: index of the placement, and decision group there.
     homes: BTreeMap<&'h str, (usize, Group)>,
     /// The clusters that a change of `spec.configuration` reaches; absent where it reaches all.
@@ -66,10 +66,12 @@ pub(crate) fn judge(hub: &Hub, agents: &Agents) -> Result<(), String> {
     if is_deleting(addon) {
         return Ok(());
     }
+    let settings = hub.get(&ObjectKey::new(Kind::Rollout, "", ADDON));
     let end = End {
         hub,
         agents,
         addon,
+        settings: settings.map_or(&Value::Null, |settings| &settings["spec"]),
         homes: homes(hub, addon),
         reached: reached(hub, addon),
     };
@@ -348,26 +350,31 @@ impl<'h> End<'h> {
 
     /// Whether changes wait before the decision group of a cluster.
     fn is_asked(&self, member: &Member<'_>) -> bool {
-        let asks = self.addon["metadata"]["annotations"][ASKS].as_str();
         let home = member.home.as_ref();
-        home.is_some_and(|(index, (_, group))| match asks {
-            Some("default/p0=*") => self
-                .place(*index)
-                .is_some_and(|place| text(place, "/name") == "p0"),
-            Some("*=canary") => group == "canary",
-            Some(_) | None => false,
+        home.is_some_and(|(index, (_, group))| {
+            let name = self.place(*index).map_or("", |place| text(place, "/name"));
+            let own = self.level(name).and_then(|level| level.get("approvalBefore"));
+            let asked = own.or_else(|| self.settings.get("approvalBefore"));
+            let asked = asked.and_then(Value::as_array).into_iter().flatten();
+            asked
+                .into_iter()
+                .any(|asked| asked == "*" || asked == group.as_str())
         })
     }
 
     fn is_paused(&self, member: &Member<'_>) -> bool {
-        let listed = self.addon["metadata"]["annotations"][PAUSED].as_str();
-        let own = |name: &str| {
-            let home = member.home.as_ref().and_then(|home| self.place(home.0));
-            let of_home = home.is_some_and(|home| format!("default/{}", text(home, "/name")) == name);
-            let change = rolling(self.addon).map(|rolling| format!("default/{}", text(rolling, "/name")));
-            of_home || (member.is_reached && change.as_deref() == Some(name))
-        };
-        listed.is_some_and(|listed| listed == "*" || own(listed))
+        let pauses = |name: &str| self.level(name).is_some_and(|level| level.get("pause").is_some());
+        let home = member.home.as_ref().and_then(|home| self.place(home.0));
+        let change = rolling(self.addon).filter(|_| member.is_reached);
+        self.settings.get("pause").is_some()
+            || home.is_some_and(|home| pauses(text(home, "/name")))
+            || change.is_some_and(|change| pauses(text(change, "/name")))
+    }
+
+    /// The settings of a placement.
+    fn level(&self, name: &str) -> Option<&'h Value> {
+        let mut all = self.settings.get("placements")?.as_array()?.iter();
+        all.find(|one| one["name"] == name)
     }
 
     fn place(&self, index: usize) -> Option<&'h Value> {

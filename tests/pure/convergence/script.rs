@@ -42,14 +42,12 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
             "# annotation tidegate.io/opt-out of {}: {out}",
             cluster(*n)
         )],
-        Step::Ask(asked) => vec![format!(
-            "# annotation tidegate.io/approval-before of the add-on: {asked}"
-        )],
+        Step::Ask(asked) => vec![format!("# spec.approvalBefore of the AddOnRollout: {asked}")],
         Step::Approve => vec!["# annotation tidegate.io/approved of the add-on: whatever waits".to_owned()],
-        Step::Pause(paused) => vec![format!("# annotation tidegate.io/paused of the add-on: {paused}")],
-        Step::Retry => vec!["# annotation tidegate.io/retried of the add-on: all, now".to_owned()],
+        Step::Pause(paused) => vec![format!("# spec.pause of the AddOnRollout: {paused}")],
+        Step::Retry => vec!["# spec.retriedAt of the AddOnRollout: all, now".to_owned()],
         Step::NeverUndo => {
-            vec!["# no annotation tidegate.io/on-failure, and what was undone is tried again".to_owned()]
+            vec!["# no spec.onFailure of the AddOnRollout, and what was undone is tried again".to_owned()]
         }
         Step::EditWork(n) => vec![format!("work edited {}", cluster(*n))],
         Step::DropWork(n) => vec![format!("work deleting {}", cluster(*n))],

@@ -9,6 +9,7 @@ use super::agents::{Agents, Mood};
 use super::dice::Dice;
 use super::hub::{Hub, is_deleting, text};
 use super::spec::{AddonSpec, LABEL, OnFailure};
+use crate::kit::settings::set_level;
 
 pub(crate) const GROUP: &str = "addon.open-cluster-management.io";
 pub(crate) const ADDON: &str = "hello";
@@ -167,28 +168,29 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
         Step::Addon(spec) => {
             hub.put(Kind::AddOn, &spec.object());
             let mode = match spec.on_failure {
-                OnFailure::Undo => json!("undo"),
+                OnFailure::Undo => json!("Undo"),
                 OnFailure::Stop => Value::Null,
             };
-            annotate(hub, "on-failure", &mode);
+            set(hub, None, "onFailure", &mode);
         }
         Step::Retry => {
-            let at = json!(format!("*={}", hub.now));
-            annotate(hub, "retried", &at);
+            let at = json!(hub.now);
+            set(hub, None, "retriedAt", &at);
         }
         Step::NeverUndo => {
-            annotate(hub, "on-failure", &Value::Null);
-            annotate(hub, "retried", &json!("*=2040-01-01T00:00:00Z"));
+            set(hub, None, "onFailure", &Value::Null);
+            set(hub, None, "retriedAt", &json!("2040-01-01T00:00:00Z"));
         }
         Step::DropAddon => remove(hub, Kind::AddOn, "", ADDON),
         Step::Pause(paused) => {
-            let what = [Value::Null, json!("default/p0"), json!("*")][usize::from(*paused)].clone();
-            annotate(hub, "paused", &what);
+            let pause = |is_it: bool| if is_it { json!({}) } else { Value::Null };
+            set(hub, None, "pause", &pause(*paused == 2));
+            set(hub, Some("default/p0"), "pause", &pause(*paused == 1));
         }
         Step::Ask(asked) => {
-            let what = [Value::Null, json!("default/p0=*"), json!("*=canary")][usize::from(*asked)].clone();
-            let patch = json!({"metadata": {"annotations": {"tidegate.io/approval-before": what}}});
-            edit(hub, Kind::AddOn, "", &patch);
+            let ask = |is_it: bool, group: &str| if is_it { json!([group]) } else { Value::Null };
+            set(hub, None, "approvalBefore", &ask(*asked == 2, "canary"));
+            set(hub, Some("default/p0"), "approvalBefore", &ask(*asked == 1, "*"));
         }
         Step::Approve => {
             let patch = json!({"metadata": {"annotations": {"tidegate.io/approved": asked(hub)}}});
@@ -270,10 +272,13 @@ fn edit(hub: &mut Hub, kind: Kind, namespace: &str, patch: &Value) {
     hub.patch(&key, patch, super::hub::Part::Main, None).ok();
 }
 
-/// Sets an annotation of the add-on, or takes it away.
-fn annotate(hub: &mut Hub, name: &str, value: &Value) {
-    let patch = json!({"metadata": {"annotations": {format!("tidegate.io/{name}"): value}}});
-    edit(hub, Kind::AddOn, "", &patch);
+/// Sets a field of the AddOnRollout, or removes it.
+fn set(hub: &mut Hub, place: Option<&str>, field: &str, value: &Value) {
+    let key = ObjectKey::new(Kind::Rollout, "", ADDON);
+    let known = hub.get(&key).map(|object| Value::clone(object));
+    let mut object = known.unwrap_or_else(|| json!({"metadata": {"name": ADDON}, "spec": {"addon": ADDON}}));
+    set_level(&mut object["spec"], place, field, value);
+    hub.put(Kind::Rollout, &object);
 }
 
 /// Whether the hub hears of a cluster.

@@ -89,14 +89,21 @@ pub(crate) fn put_rolling(world: &mut World, kind: u8) {
 
 /// What becomes of rollouts that have stopped.
 pub(crate) fn put_on_failure(world: &mut World, kind: u8) {
-    let modes = ["undo", "stop", "undo,default/p1=stop", "default/p1=undo"];
-    annotate(world, "on-failure", modes[usize::from(kind)]);
+    let modes = [
+        ("Undo", None),
+        ("Stop", None),
+        ("Undo", Some("Stop")),
+        ("Stop", Some("Undo")),
+    ];
+    let (all, one) = modes[usize::from(kind)];
+    world.set_rollout("hello", None, "onFailure", &json!(all));
+    world.set_rollout("hello", Some("default/p1"), "onFailure", &json!(one));
 }
 
 /// What was undone until now is tried again.
 pub(crate) fn put_retry(world: &mut World) {
-    let at = format!("*={}", world.now);
-    annotate(world, "retried", &at);
+    let at = json!(world.now);
+    world.set_rollout("hello", None, "retriedAt", &at);
 }
 
 /// Sets an annotation of the add-on.
@@ -147,21 +154,21 @@ pub(crate) fn put_freeze(world: &mut World, kind: u8) {
 
 /// Pauses rollouts, or has their changes wait for an approval.
 pub(crate) fn put_pause(world: &mut World, kind: u8) {
-    const PAUSED: &str = "tidegate.io/paused";
-    const ASKS: &str = "tidegate.io/approval-before";
-    let (key, value) = [
-        (PAUSED, ""),
-        (PAUSED, "default/p0"),
-        (PAUSED, "default/p1"),
-        (PAUSED, "*"),
-        (ASKS, "default/p0=*"),
-        (ASKS, "*=canary"),
-        (ASKS, "*=1"),
-    ][usize::from(kind)];
-    edit_addon(world, |addon| {
-        if let Some(known) = addon["metadata"]["annotations"].as_object_mut() {
-            known.retain(|known, _| ![PAUSED, ASKS].contains(&known.as_str()));
+    const FIELDS: [&str; 2] = ["pause", "approvalBefore"];
+    for field in FIELDS {
+        for place in [None, Some("default/p0"), Some("default/p1")] {
+            world.set_rollout("hello", place, field, &json!(null));
         }
-        addon["metadata"]["annotations"][key] = json!(value);
-    });
+    }
+    let (place, field, value) = [
+        (None, "pause", json!(null)),
+        (Some("default/p0"), "pause", json!({})),
+        (Some("default/p1"), "pause", json!({"reason": "lunch"})),
+        (None, "pause", json!({})),
+        (Some("default/p0"), "approvalBefore", json!(["*"])),
+        (None, "approvalBefore", json!(["canary"])),
+        (None, "approvalBefore", json!(["1"])),
+    ][usize::from(kind)]
+    .clone();
+    world.set_rollout("hello", place, field, &value);
 }

@@ -47,6 +47,15 @@ impl Teller {
         }
     }
 
+    /// `settings <add-on> <YAML>`: the whole spec of its AddOnRollout.
+    pub(super) fn set_rollout(&mut self, addon: &str, line: &str) {
+        let (_, text) = line.split_once(addon).expect("the name is there");
+        let mut spec: Value = serde_saphyr::from_str(text).expect("it is YAML");
+        spec["addon"] = addon.into();
+        let object = serde_json::json!({"metadata": {"name": addon}, "spec": spec});
+        self.world.put(Kind::Rollout, object);
+    }
+
     /// Sets one condition of an instance, as another program would.
     fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
         let message = line.split('"').nth(1).unwrap_or_default();

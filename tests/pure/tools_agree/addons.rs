@@ -136,15 +136,13 @@ fn template(name: &str, registration: Registration) -> Value {
 }
 
 fn put_addon(world: &mut World, template: &str, is_paused: bool) {
-    let annotations = if is_paused {
-        json!({"tidegate.io/paused": "*"})
-    } else {
-        json!({})
-    };
+    if is_paused {
+        world.set_rollout("hello", None, "pause", &json!({}));
+    }
     let strategy = json!({"type": "Placements", "placements": [{"namespace": "default", "name": "all"}]});
     world.put(
         Kind::AddOn,
-        json!({"metadata": {"name": "hello", "annotations": annotations}, "spec": {
+        json!({"metadata": {"name": "hello"}, "spec": {
             "supportedConfigs": [{"group": "addon.open-cluster-management.io", "resource": "addontemplates",
                 "defaultConfig": {"name": template}}],
             "installStrategy": strategy}}),

@@ -41,7 +41,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
          that have the add-on are updated at once; the flag `--blast-radius` changes this limit, and the webhook never warns about an add-on on fewer than five clusters. Only clusters that are updated immediately count, each once: the first of several \
          decision groups (a canary, `mandatoryDecisionGroups`, ProgressivePerGroup), and at most `maxConcurrency` clusters. \
          Clusters do not count if the edit changes nothing for them, if their rollout is paused, if their decision group \
-         waits for an approval (`tidegate.io/approval-before`), or if their new configuration does not exist or is not \
+         waits for an approval (`spec.approvalBefore` of the AddOnRollout), or if their new configuration does not exist or is not \
          supported by the add-on. Use the rollout strategy Progressive.";
 } }
 
@@ -162,9 +162,7 @@ fn moved(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         Some(
             AddonFacts::of(&spec)
                 .protecting(body.protected())
-                .merging(body.merged())
-                .pausing(body.paused())
-                .awaiting(body.approval_before()),
+                .merging(body.merged()),
         )
     };
     let (Some(_), Some(was)) = (peers(subject), &subject.old) else {

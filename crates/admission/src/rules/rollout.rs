@@ -4,12 +4,7 @@
 
 use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
-use model::{FailureModes, Limit, RawBlock, RawStrategy, RolloutWindows, rule};
-use store::terms;
-
-const ON_FAILURE: &str = "rollout/on-failure";
-/// The steps that one window costs: its schedule is searched for a date that it matches.
-const STEPS_OF_A_WINDOW: usize = 100;
+use model::{Limit, RawBlock, RawStrategy, rule};
 
 rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type =>
@@ -42,52 +37,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
     refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups =>
         "Each entry of `mandatoryDecisionGroups` refers to one decision group, by `groupName` or by `groupIndex`.\n\n\
          A negative `groupIndex` and a group that is listed twice are refused. An entry with neither means the group with index 0, and in an entry with both, `groupIndex` is ignored: both cases warn. Set one of the two fields.";
-    refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, window =>
-        "`tidegate.io/rollout-window` is a valid time window.\n\n\
-         A window is a cron schedule with five fields, `for` and a duration, and optionally `in` and a name of the time \
-         zone database: `0 2 * * 0 for 4h in Europe/Paris`. The duration is longer than zero, and at least one date \
-         matches the schedule (February 30 does not exist). Separate several windows with `;`. Outside the windows no \
-         cluster starts an update, so a window that cannot be parsed or never opens would block all changes. Refused.";
-    refuses ON_FAILURE, CreateAndUpdate, on_failure =>
-        "`tidegate.io/on-failure` is `undo` or `stop`, or lists placements with one of the two.\n\n\
-         The annotation selects whether the clusters of a stopped rollout are rolled back (`undo`) or keep their \
-         configuration (`stop`). It lists placements as `<namespace>/<name>=undo` or `<namespace>/<name>=stop`, \
-         separated by commas; `undo` or `stop` beside the list applies to all other placements. With a misspelt value a \
-         failed rollout would not be rolled back. Refused, and the message suggests the closest value.";
 } }
-
-fn on_failure(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let annotations = subject.body.annotations.as_ref();
-    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
-    let (Some(annotations), Some(text)) = (annotations, text) else {
-        return;
-    };
-    if !subject.effort.read(text) {
-        return;
-    }
-    for fault in FailureModes::parse(text).err().into_iter().flatten() {
-        findings.deny(fault.at(annotations.path.entry(terms::ON_FAILURE), ON_FAILURE));
-    }
-}
-
-fn window(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let annotations = subject.body.annotations.as_ref();
-    let text = annotations.and_then(|all| all.text(terms::ROLLOUT_WINDOW));
-    let (Some(annotations), Some(text)) = (annotations, text) else {
-        return;
-    };
-    // Parsing an entry searches the days of several years.
-    let entries = text.split(';').count();
-    if !subject.effort.read(text) || !subject.effort.spend(entries.saturating_mul(STEPS_OF_A_WINDOW)) {
-        return;
-    }
-    for fault in RolloutWindows::parse(text).err().into_iter().flatten() {
-        findings.deny(fault.at(
-            annotations.path.entry(terms::ROLLOUT_WINDOW),
-            rule::ROLLOUT_WINDOW,
-        ));
-    }
-}
 
 fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     for (path, strategy) in strategies(subject) {

@@ -10,15 +10,14 @@ use crate::body::PlacementAt;
 use crate::rules::install_strategy::{findings_of_absence, place_of};
 use crate::subject::{Addon, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
-use model::{FailureModes, OnFailure, ProgressDeadline, RawBlock, RolloutKind, Tolerance};
-use store::{PlacementFacts, terms};
+use model::{ProgressDeadline, RawBlock, RolloutKind};
+use store::PlacementFacts;
 
 const DEADLINE_BEFORE_SOAK: &str = "rollout/deadline-before-soak";
 const UNKNOWN_GROUP: &str = "rollout/unknown-group";
 const GROUP_ORDER: &str = "rollout/group-order";
 const ONE_GROUP: &str = "rollout/one-group";
 const NEVER_PROGRESSES: &str = "rollout/never-progresses";
-const NEVER_UNDONE: &str = "rollout/never-undone";
 /// A longer soak time is probably a mistake: a rollout would wait a year before the next cluster.
 const LONGEST_SOAK: Duration = Duration::from_hours(365 * 24);
 
@@ -49,12 +48,6 @@ rules! { pub(crate) ON_ADDONS of Addon {
          A rolling update of `spec.configuration` updates the clusters of a placement; if the placement does not exist, \
          no cluster is updated. With a `minSuccessTime` of more than a year, the next cluster is updated after more \
          than a year. Warns. Create the placement or correct its name, or set a shorter `minSuccessTime`.";
-    warns NEVER_UNDONE, CreateAndUpdate, never_undone =>
-        "A rollout with `tidegate.io/on-failure: undo` is able to stop on failures.\n\n\
-         `undo` rolls back a rollout that stopped because more clusters failed than `maxFailures` allows. A rollout of \
-         type All without `maxFailures` never stops, and neither does one whose `maxFailures` allows all clusters to \
-         fail. Changes that follow `spec.configuration.rolloutStrategy` do not count failures, and without placements \
-         there is no rollout. Warns, with the setting that lets the rollout stop.";
 } }
 
 fn for_each_block(
@@ -221,73 +214,4 @@ fn never_progresses(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let fault = Fault::of_text(Class::Invalid, text.unwrap_or_default(), detail);
         findings.warn(fault.at(path.key("minSuccessTime"), NEVER_PROGRESSES));
     });
-}
-
-fn never_undone(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let (body, effort) = (&subject.body, subject.effort);
-    let annotations = body.annotations.as_ref();
-    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
-    let (Some(annotations), Some(text)) = (annotations, text) else {
-        return;
-    };
-    if !effort.read(text) {
-        return;
-    }
-    let Ok(modes) = FailureModes::parse(text) else {
-        return;
-    };
-    let mut warn = |detail: String| {
-        let fault = Fault::of_text(Class::Invalid, text, detail);
-        findings.warn(fault.at(annotations.path.entry(terms::ON_FAILURE), NEVER_UNDONE));
-    };
-    if body.install_type != Some("Placements") {
-        if modes != FailureModes::default() {
-            let why = "only rollouts of placements are rolled back, and the type of the install strategy is not Placements";
-            warn(format!("has no effect: {why}"));
-        }
-        return;
-    }
-    let rolls = body
-        .config_rollout
-        .as_ref()
-        .is_some_and(|(_, raw)| raw.rolling.is_some());
-    let is_rolling = rolls && body.configured.each(effort).next().is_some();
-    for placement in body.placements.each(effort) {
-        let Some((namespace, name)) = place_of(placement) else {
-            continue;
-        };
-        if modes.placement(namespace, name) == OnFailure::Stop {
-            continue;
-        }
-        let why = if is_rolling {
-            let why = "spec.configuration.rolloutStrategy controls changes to spec.configuration and counts no failures";
-            Some(why.to_owned())
-        } else {
-            unstoppable(placement)
-        };
-        if let Some(why) = why {
-            warn(format!("has no effect on placement {namespace}/{name}: {why}"));
-        }
-    }
-}
-
-/// Returns why failures never stop the rollout of a placement; `None` for a strategy that is refused.
-fn unstoppable(placement: &PlacementAt<'_>) -> Option<String> {
-    let (kind, tolerance) = match &placement.rollout {
-        None => (RolloutKind::default(), Tolerance::default()),
-        Some((path, strategy)) => {
-            let kind = strategy.kind(path).ok()?;
-            let mut blocks = strategy.blocks.iter();
-            let block = blocks.find(|(of, _)| *of == kind).map(|(_, block)| block);
-            let read = block.map(|block| block.tolerance(&path.key(kind.block())));
-            (kind, read.transpose().ok()?.unwrap_or_default())
-        }
-    };
-    if kind.stops_after(tolerance).is_none() {
-        let (name, block) = (kind.name(), kind.block());
-        return Some(format!(
-            "a rollout of type {name} stops only if {block}.maxFailures is above 0"
-        ));
-    }
-    (tolerance.of(usize::MAX) == usize::MAX).then(|| "maxFailures allows all clusters to fail".to_owned())
 }

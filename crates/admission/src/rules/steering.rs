@@ -1,42 +1,35 @@
 //! Rules about annotations that steer the controllers. Page: `tests/rules/steering.md`.
 //!
-//! Decides which of them have no effect: keys that no controller reads, and values that mean nothing. Never refuses: an
-//! annotation may be meant for a version to come.
+//! Decides which of them have no effect: keys that no controller reads, and values that mean nothing. Refuses only those that a field has
+//! replaced: another unknown annotation may be meant for a version to come.
 
 use std::collections::BTreeSet;
 
 use crate::body::Node;
 use crate::rules::config::listed_types;
-use crate::rules::install_strategy::place_of;
 use crate::rules::reach::type_of;
 use crate::step_budget::StepBudget;
 use crate::subject::{Addon, ClusterAddon, Subject, rules};
 use api::conversion::Version;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_SELF, LIFECYCLE_TIDEGATE};
 use kubernetes::field::{Class, Fault, Findings, nearest, quoted};
-use model::{ConfigType, FailureModes, KNOWN_TYPES};
-use store::{HookTimeout, Kind, TimeoutPolicy, promotion, terms};
+use model::{ConfigType, KNOWN_TYPES};
+use store::{HookTimeout, Kind, TimeoutPolicy, terms};
 
 const UNKNOWN: &str = "annotation/unknown";
 const VALUE: &str = "annotation/value";
+const REPLACED: &str = "annotation/replaced";
 pub(super) const OWN: &str = "tidegate.io/";
 const MERGES_NOTHING: &str =
     "has no effect: only \"addondeploymentconfigs.addon.open-cluster-management.io\" can be merged";
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 pub(super) const OF_ADDONS: &[&str] = &[
-    terms::APPROVAL_BEFORE,
     terms::APPROVED,
     terms::DELETION_GUARD,
-    terms::DEPENDS_ON,
     terms::MERGED_CONFIGS,
-    terms::ON_FAILURE,
-    terms::PAUSED,
-    terms::PROMOTED,
     terms::PROTECTED_CONFIGS,
     terms::REMOVALS_ALLOWED_UNTIL,
-    terms::RETRIED,
-    terms::ROLLOUT_WINDOW,
 ];
 /// Annotations that people and the controllers write to a `ManagedClusterAddOn`.
 pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
@@ -53,13 +46,16 @@ pub(super) const OF_CLUSTER_ADDONS: &[&str] = &[
 rules! { pub(crate) ON_ADDONS of Addon {
     warns UNKNOWN, CreateAndUpdate, unknown_on_addon, reading &[("annotations", OWN)] =>
         "A `tidegate.io/` annotation is supported on this kind.\n\n\
-         Annotations with the prefix `tidegate.io/` pause rollouts, end soak times, order add-ons, allow removals and \
-         configure hooks. An annotation that is not supported has no effect. Warns, and suggests the closest name.";
+         Annotations with the prefix `tidegate.io/` protect add-ons and configurations, allow removals and configure hooks. An annotation that is not supported has no effect. Warns, and suggests the closest name.";
+    refuses REPLACED, CreateAndUpdate, replaced, reading &[("annotations", OWN)] =>
+        "A setting of a rollout is not an annotation.\n\n\
+         The settings of rollouts are fields of the AddOnRollout with the name of the add-on: `tidegate.io/paused` is now `spec.pause`, \
+         `tidegate.io/rollout-window` `spec.windows`, `tidegate.io/approval-before` `spec.approvalBefore`, `tidegate.io/on-failure` \
+         `spec.onFailure`, `tidegate.io/depends-on` `spec.dependsOn`, `tidegate.io/promoted` `spec.promotedAt`, and `tidegate.io/retried` \
+         `spec.retriedAt`. Refused. While a ClusterManagementAddOn that was stored by an earlier version has such an annotation, its \
+         clusters keep their configuration (`RolloutSettingsInvalid`). Set the field and remove the annotation.";
     warns VALUE, CreateAndUpdate, values_on_addon =>
         "A `tidegate.io/` annotation has a valid value.\n\n\
-         `tidegate.io/paused` lists placements of this add-on as `<namespace>/<name>`, or is `*`; \
-         `tidegate.io/promoted` and `tidegate.io/retried` list them with a time, as `<namespace>/<name>=2026-01-31T12:00:00Z`, or are `*=<time>`; \
-         `tidegate.io/on-failure` names placements of this add-on; \
          `tidegate.io/deletion-guard` is `true` or `false`; `tidegate.io/removals-allowed-until` is a time such as `2026-01-31T12:00:00Z`; \
          `tidegate.io/protected-configs` lists types as `<resource>.<group>`, and so does `tidegate.io/merged-configs`, in \
          which only `addondeploymentconfigs.addon.open-cluster-management.io` is supported; \
@@ -99,7 +95,11 @@ fn warn_unknown(
         .entries(effort)
         .filter(|(key, _)| key.starts_with(OWN));
     // Known too: the annotation in which a conversion keeps what only the other version says; it is not for users to write.
-    let is_known = |key: &str| known.contains(&key) || Version::EVERY.iter().any(|one| one.kept_in() == key);
+    let is_known = |key: &str| {
+        known.contains(&key)
+            || Version::EVERY.iter().any(|one| one.kept_in() == key)
+            || terms::REPLACED.iter().any(|one| one.annotation == key)
+    };
     for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));
         let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
@@ -197,87 +197,26 @@ fn values_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             warn(terms::MERGED_CONFIGS, fault);
         }
     }
-    for (key, does) in [
-        (terms::PROMOTED, "has no effect"),
-        (terms::RETRIED, "has no effect"),
-    ] {
-        let text = annotations.text(key);
-        for fault in text.map(|text| dated(subject, text, does)).into_iter().flatten() {
-            warn(key, fault);
-        }
-    }
-    for fault in undone_places(subject) {
-        warn(terms::ON_FAILURE, fault);
-    }
-    let Some(paused) = annotations.text(terms::PAUSED) else {
+}
+
+fn replaced(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let Some(annotations) = &subject.body.annotations else {
         return;
     };
-    let places = places(subject);
-    let listed = paused.split(',').map(str::trim);
-    for place in listed.take_while(|_| subject.effort.spend(1)) {
-        let right = "has no effect: must be \"*\" or <namespace>/<name> of a placement of this add-on";
-        if !place.is_empty()
-            && let Some(fault) = unplaced(subject, &places, place, right)
-        {
-            warn(terms::PAUSED, fault);
-        }
-    }
-}
-
-/// The placements of an add-on, as annotations name them.
-fn places(subject: &Subject<'_, Addon>) -> Vec<String> {
-    let all = subject.body.placements.each(subject.effort);
-    all.filter_map(place_of)
-        .map(|(namespace, name)| format!("{namespace}/{name}"))
-        .collect()
-}
-
-/// Returns what is wrong with a place that is neither everything nor a placement of the add-on.
-fn unplaced(subject: &Subject<'_, Addon>, places: &[String], place: &str, right: &str) -> Option<Fault> {
-    if place == "*" || places.iter().any(|known| known == place) {
-        return None;
-    }
-    let near = subject
-        .effort
-        .hint(|| nearest(place, places.iter().map(String::as_str)));
-    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-    Some(Fault::of_text(Class::NotFound, place, right).hint_if(hint))
-}
-
-/// Returns the placements in the list of what becomes of rollouts that have stopped that the add-on does not have.
-fn undone_places(subject: &Subject<'_, Addon>) -> Vec<Fault> {
-    let annotations = subject.body.annotations.as_ref();
-    let text = annotations.and_then(|all| all.text(terms::ON_FAILURE));
-    let Some(text) = text.filter(|text| subject.effort.read(text)) else {
-        return Vec::new();
-    };
-    // Words without a meaning are refused elsewhere.
-    let modes = FailureModes::parse(text).unwrap_or_default();
-    let right = "has no effect: must be <namespace>/<name> of a placement of this add-on";
-    let known = places(subject);
-    let listed = modes.places().take_while(|_| subject.effort.spend(1));
-    listed
-        .filter_map(|place| unplaced(subject, &known, place, right))
-        .collect()
-}
-
-/// Returns what is wrong with a list of placements with times: an entry without effect shows only in the time it costs.
-fn dated(subject: &Subject<'_, Addon>, text: &str, does: &str) -> Vec<Fault> {
-    let places = places(subject);
-    let listed = text.split(',').map(str::trim).filter(|entry| !entry.is_empty());
-    let mut faults = Vec::new();
-    for entry in listed.take_while(|_| subject.effort.spend(1)) {
-        let Some((place, _)) = promotion(entry) else {
-            let right = format!(
-                "{does}: must be \"*=<time>\" or <namespace>/<name>=<time>, the time such as \"2026-01-31T12:00:00Z\""
-            );
-            faults.push(Fault::of_text(Class::Invalid, entry, right));
+    for old in terms::REPLACED {
+        let Some(text) = annotations.text(old.annotation) else {
             continue;
         };
-        let right = format!("{does}: must be \"*\" or <namespace>/<name> of a placement of this add-on");
-        faults.extend(unplaced(subject, &places, place, &right));
+        let hint = format!(
+            "set {} of the AddOnRollout {}: kubectl edit addonrollout {}",
+            old.field,
+            quoted(subject.name),
+            subject.name
+        );
+        let detail = "this annotation is no longer supported";
+        let fault = Fault::of_text(Class::Forbidden, text, detail).hint(hint);
+        findings.deny(fault.at(annotations.path.entry(old.annotation), REPLACED));
     }
-    faults
 }
 
 fn values(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {

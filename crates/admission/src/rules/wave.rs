@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::reach::{Home, Mover, Reach, Source, known};
-use model::{ConfigRollout, Rest, RollingUpdate, RolloutStrategy};
+use model::{ConfigRollout, Rest, RollingUpdate, RolloutSettings, RolloutStrategy};
 use store::{AddonPlacement, Name, PlacementFacts};
 
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
@@ -42,20 +42,29 @@ impl<'a> Reach<'a> {
         alone.saturating_add(both)
     }
 
-    /// Clusters without a placement are paused only with `*`.
+    fn settings(&self) -> Option<&'a RolloutSettings> {
+        self.facts.rollout(self.name)
+    }
+
+    /// Clusters without a placement are paused only with all.
     fn is_paused(&self, home: Home) -> bool {
-        let paused = &self.says.paused;
-        match self.placement(home) {
-            Some(placement) => paused.placement(&placement.namespace, &placement.name),
-            None => paused.everything(),
-        }
+        let Some(settings) = self.settings() else {
+            return false;
+        };
+        let pause = match self.placement(home) {
+            Some(placement) => settings.pause(&placement.namespace, &placement.name),
+            None => settings.pause_of_all(),
+        };
+        pause.is_some()
     }
 
     /// Returns whether a rolling update can update a cluster.
     fn reaches(&self, update: &RollingUpdate, cluster: &Name) -> bool {
-        let is_paused = self.says.paused.placement(&update.namespace, &update.name);
+        let pause = self
+            .settings()
+            .and_then(|settings| settings.pause(&update.namespace, &update.name));
         let found = known(self.facts, (&update.namespace, &update.name));
-        !is_paused && found.is_some_and(|found| found.clusters.contains(cluster))
+        pause.is_none() && found.is_some_and(|found| found.clusters.contains(cluster))
     }
 
     /// Returns how many clusters a rolling update updates at once. A percentage is of the clusters that have the add-on.
@@ -95,9 +104,9 @@ impl<'a> Reach<'a> {
         found: Option<&'a PlacementFacts>,
     ) -> impl Fn(&Name) -> bool + 'p {
         let place = (placement.namespace.as_str(), placement.name.as_str());
-        let before = self.says.approval_before.as_ref();
-        let before = before.filter(|before| before.concerns(place.0, place.1));
-        let groups = before
+        let settings = self.settings();
+        let settings = settings.filter(|settings| !settings.approval_before(place.0, place.1).is_empty());
+        let groups = settings
             .and(found)
             .map(|found| self.groups(found))
             .unwrap_or_default();
@@ -105,7 +114,7 @@ impl<'a> Reach<'a> {
             let position = groups.get(cluster).copied().unwrap_or_default();
             let group = found.and_then(|found| found.groups.get(position));
             let group = group.map_or((0, ""), |group| (group.index, &*group.name));
-            before.is_some_and(|before| before.asks(place, group))
+            settings.is_some_and(|settings| settings.needs_approval(place, group))
         }
     }
 
@@ -276,9 +285,28 @@ mod tests {
         json!({"group": group, "resource": resource, "name": name, "namespace": namespace})
     }
 
-    fn says(spec: Value, paused: Option<&str>) -> AddonFacts {
+    fn says(spec: Value) -> AddonFacts {
         let spec = serde_json::from_value(spec).expect("the wire type reads it");
-        AddonFacts::of(&spec).pausing(paused)
+        AddonFacts::of(&spec)
+    }
+
+    /// The same facts with settings of the rollouts of the add-on.
+    fn with(facts: &Facts, spec: Value) -> Facts {
+        let spec = serde_json::from_value(spec).expect("the wire type reads it");
+        let settings =
+            RolloutSettings::parse(&spec, &kubernetes::field::Path::root()).expect("valid settings");
+        facts.clone().with_rollout("hello", settings)
+    }
+
+    fn paused(facts: &Facts, placement: Option<&str>) -> Facts {
+        match placement {
+            None => facts.clone(),
+            Some("*") => with(facts, json!({"pause": {}})),
+            Some(name) => with(
+                facts,
+                json!({"placements": [{"namespace": "default", "name": name, "pause": {}}]}),
+            ),
+        }
     }
 
     fn moved(facts: &Facts, was: &AddonFacts, is: &AddonFacts) -> usize {
@@ -345,10 +373,9 @@ mod tests {
         let strategies = strategies();
         let pauses = [
             (None, true),
-            (Some(""), true),
-            (Some("default/other"), true),
+            (Some("other"), true),
             (Some("*"), false),
-            (Some("default/other, default/all"), false),
+            (Some("all"), false),
         ];
         let changes: [(&[(&str, &str)], bool); 6] = [
             (&[(SETTINGS, "b")], true),
@@ -360,13 +387,14 @@ mod tests {
         ];
         let facts = hub(&Value::Null);
         for (strategy, wave) in &strategies {
-            let was = says(placed(strategy, &[(SETTINGS, "a")]), None);
-            for (paused, moves) in pauses {
+            let was = says(placed(strategy, &[(SETTINGS, "a")]));
+            for (place, moves) in pauses {
+                let facts = paused(&facts, place);
                 for (configs, arrives) in changes {
-                    let is = says(placed(strategy, configs), paused);
+                    let is = says(placed(strategy, configs));
                     let expected = if moves && arrives { *wave } else { 0 };
                     let found = moved(&facts, &was, &is);
-                    assert_eq!(found, expected, "{strategy} {paused:?} {configs:?}");
+                    assert_eq!(found, expected, "{strategy} {place:?} {configs:?}");
                 }
             }
         }
@@ -376,19 +404,27 @@ mod tests {
     fn clusters_that_wait_for_an_approval_are_not_in_the_first_wave() {
         let facts = hub(&Value::Null);
         let canary = json!({"type": "ProgressivePerGroup"});
+        let on_all = |group: &str| json!({"placements": [{"namespace": "default", "name": "all", "approvalBefore": [group]}]});
         for (strategy, before, expected) in [
-            (json!({"type": "All"}), "default/all=*", 0),
-            (json!({"type": "All"}), "*=*", 0),
-            (json!({"type": "All"}), "default/all=canary", 8),
-            (json!({"type": "All"}), "default/all=2", 5),
-            (json!({"type": "All"}), "default/other=*", 10),
+            (json!({"type": "All"}), on_all("*"), 0),
+            (json!({"type": "All"}), json!({"approvalBefore": ["*"]}), 0),
+            (json!({"type": "All"}), on_all("canary"), 8),
+            (json!({"type": "All"}), on_all("2"), 5),
+            (
+                json!({"type": "All"}),
+                json!({"placements": [{"namespace": "default", "name": "other", "approvalBefore": ["*"]}]}),
+                10,
+            ),
             // The later groups wait as well.
-            (canary.clone(), "default/all=canary", 0),
-            (canary, "default/all=west", 2),
+            (canary.clone(), on_all("canary"), 0),
+            (canary, on_all("west"), 2),
         ] {
-            let [was, is] = ["a", "b"]
-                .map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None).awaiting(Some(before)));
-            assert_eq!(moved(&facts, &was, &is), expected, "{strategy} {before}");
+            let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)])));
+            assert_eq!(
+                moved(&with(&facts, before.clone()), &was, &is),
+                expected,
+                "{strategy} {before}"
+            );
         }
     }
 
@@ -397,7 +433,7 @@ mod tests {
         let facts = hub(&Value::Null);
         let canary = json!([{"groupName": "canary"}]);
         let strategy = json!({"type": "Progressive", "progressive": {"mandatoryDecisionGroups": canary, "maxConcurrency": "50%"}});
-        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None));
+        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)])));
         let effort = StepBudget::default();
         let standing = |says| Reach::of(&facts, "hello", says, &effort).expect("clusters have it");
         let (old, new) = (standing(&was), standing(&is));
@@ -410,7 +446,7 @@ mod tests {
     #[test]
     fn without_max_concurrency_the_size_of_the_placements_groups_counts() {
         let strategy = json!({"type": "Progressive", "progressive": {}});
-        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)]), None));
+        let [was, is] = ["a", "b"].map(|name| says(placed(&strategy, &[(SETTINGS, name)])));
         for (per_group, expected) in [(json!(4), 4), (json!("20%"), 2), (json!("0%"), 10)] {
             assert_eq!(moved(&hub(&per_group), &was, &is), expected, "{per_group}");
         }
@@ -430,19 +466,14 @@ mod tests {
             (rolling("all", json!(7)), two, None, 2),
             (rolling("all", json!("25%")), Value::Null, None, 3),
             (rolling("four", json!("100%")), Value::Null, None, 4),
-            (
-                rolling("four", json!("100%")),
-                Value::Null,
-                Some("default/four"),
-                0,
-            ),
+            (rolling("four", json!("100%")), Value::Null, Some("four"), 0),
             (rolling("four", json!("100%")), Value::Null, Some("*"), 0),
             (rolling("ghost", json!(7)), Value::Null, None, 0),
             (rolling("all", json!(0)), Value::Null, None, 0),
             (json!({"type": "Unknown"}), Value::Null, None, 0),
         ];
         let facts = hub(&Value::Null);
-        for (defaults, strategy, paused, expected) in rows {
+        for (defaults, strategy, place, expected) in rows {
             let [was, is] = ["a", "b"].map(|name| {
                 let configs = [config((SETTINGS, name)), config(("addontemplates", "t"))];
                 let spec = json!({
@@ -450,12 +481,12 @@ mod tests {
                     "installStrategy": {"type": "Placements", "placements": [
                         {"name": "all", "namespace": "default", "rolloutStrategy": strategy}]},
                 });
-                says(spec, paused)
+                says(spec)
             });
             assert_eq!(
-                moved(&facts, &was, &is),
+                moved(&paused(&facts, place), &was, &is),
                 expected,
-                "{defaults} {strategy} {paused:?}"
+                "{defaults} {strategy} {place:?}"
             );
         }
     }
@@ -463,26 +494,18 @@ mod tests {
     #[test]
     fn clusters_without_a_placement_are_paused_only_with_everything() {
         let facts = hub(&Value::Null);
-        for (paused, expected) in [(None, 10), (Some("default/all"), 10), (Some("*"), 0)] {
-            let [was, is] = ["a", "b"].map(|name| {
-                says(
-                    json!({"configuration": {"configs": [config((SETTINGS, name))]}}),
-                    paused,
-                )
-            });
-            assert_eq!(moved(&facts, &was, &is), expected, "{paused:?}");
+        for (place, expected) in [(None, 10), (Some("all"), 10), (Some("*"), 0)] {
+            let [was, is] = ["a", "b"]
+                .map(|name| says(json!({"configuration": {"configs": [config((SETTINGS, name))]}})));
+            assert_eq!(moved(&paused(&facts, place), &was, &is), expected, "{place:?}");
         }
     }
 
     #[test]
     fn a_template_of_another_add_on_updates_clusters_unless_it_requests_access() {
         let facts = hub(&Value::Null);
-        let [was, is, shared] = ["t", "foreign", "shared"].map(|name| {
-            says(
-                json!({"configuration": {"configs": [config(("addontemplates", name))]}}),
-                None,
-            )
-        });
+        let [was, is, shared] = ["t", "foreign", "shared"]
+            .map(|name| says(json!({"configuration": {"configs": [config(("addontemplates", name))]}})));
         assert_eq!(moved(&facts, &was, &is), 0);
         assert_eq!(
             moved(&facts, &is, &was),
@@ -498,6 +521,6 @@ mod tests {
         let spec = placed(&Value::Null, &[("things", "any")]);
         let mut fixed = spec.clone();
         fixed["supportedConfigs"] = json!([{"group": GROUP, "resource": "addontemplates"}, {"group": "example.com", "resource": "things"}]);
-        assert_eq!(moved(&facts, &says(spec, None), &says(fixed, None)), 10);
+        assert_eq!(moved(&facts, &says(spec), &says(fixed)), 10);
     }
 }

@@ -17,7 +17,7 @@ use super::waves::Waves;
 use api::reason::Reason;
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
-use store::{Applied, Status, Store, View, terms};
+use store::{Applied, Status, Store, View};
 
 /// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
 pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Option<Picture> {
@@ -267,15 +267,24 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
 }
 
 fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
-    if view.addon.paused.everything() {
-        return Some(format!("the annotation {} pauses all placements", terms::PAUSED));
+    let settings = view.rollout();
+    if let Some(reason) = settings.pause_of_all() {
+        return Some(format!("all placements are paused{}", plan::for_reason(reason)));
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
     let places: Vec<String> = paused
-        .map(|one| format!("{}/{}", one.namespace, one.name))
+        .map(|one| {
+            let reason = settings.pause(&one.namespace, &one.name).unwrap_or_default();
+            format!("{}/{}{}", one.namespace, one.name, plan::for_reason(reason))
+        })
         .collect();
-    let list = places.join(", ");
-    (!places.is_empty()).then(|| format!("the annotation {} pauses {list}", terms::PAUSED))
+    let word = if places.len() == 1 {
+        "placement"
+    } else {
+        "placements"
+    };
+    let verb = if places.len() == 1 { "is" } else { "are" };
+    (!places.is_empty()).then(|| format!("{word} {} {verb} paused", places.join(", ")))
 }
 
 fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>) -> Phase {

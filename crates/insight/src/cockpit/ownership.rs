@@ -45,15 +45,17 @@ pub fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the field managers that own an annotation.
-pub fn annotation_owners(object: &Value, annotation: &str) -> Vec<String> {
+/// Returns the field managers that own a field, whose path is one of `fieldsV1`: `f:spec`, `f:pause`.
+pub(super) fn owners_of(object: &Value, path: &[String]) -> Vec<String> {
     let entries = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
     let owns = |entry: &&Value| {
-        let fields = entry.get("fieldsV1");
-        let annotations = fields.and_then(|fields| fields.get("f:metadata")?.get("f:annotations"));
-        annotations.is_some_and(|all| all.get(format!("f:{annotation}")).is_some())
+        let mut at = entry.get("fieldsV1");
+        for step in path {
+            at = at.and_then(|fields| fields.get(step));
+        }
+        at.is_some()
     };
     let owners = entries.into_iter().flatten().filter(owns);
     owners
@@ -67,12 +69,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn the_owner_of_an_annotation_is_found() {
+    fn the_owner_of_a_field_is_found() {
         let object = json!({"metadata": {"managedFields": [
             {"manager": "argocd-controller", "fieldsV1": {"f:metadata": {"f:annotations": {".": {}, "f:a/b": {}}}}},
             {"manager": "kubectl", "fieldsV1": {"f:metadata": {"f:annotations": {"f:c": {}}}}}]}});
-        assert_eq!(annotation_owners(&object, "a/b"), ["argocd-controller"]);
-        assert_eq!(annotation_owners(&object, "x"), [] as [&str; 0]);
+        let of = |key: &str| {
+            let path = ["f:metadata", "f:annotations", key].map(str::to_owned);
+            owners_of(&object, &path)
+        };
+        assert_eq!(of("f:a/b"), ["argocd-controller"]);
+        assert_eq!(of("f:x"), [] as [&str; 0]);
         assert!(is_by_hand("kubectl-annotate") && is_by_hand("tidegate-rollout-pause"));
         assert!(!is_by_hand("argocd-controller") && !is_by_hand("tidegate"));
     }

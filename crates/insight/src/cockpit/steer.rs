@@ -9,15 +9,14 @@ use serde_json::{Value, json};
 use super::approve::{Approve, approve};
 use super::cluster::{ClusterState, ClusterView};
 use super::picture::{Phase, Picture, TargetKind};
+use super::settings_edit::SettingsEdit;
 use super::undo::{field, undo};
 use kubernetes::field::{counted, listed, nearest, quoted};
+use store::Store;
 use store::upgrade::marks;
-use store::{Store, promotion, terms};
 
 /// Kubernetes' own annotation for the reason of a change.
 pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
-/// Everything.
-const ALL: &str = "*";
 
 /// A command for a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,10 +63,12 @@ impl Verb {
 /// What a verb writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writing {
-    /// The object of a server-side apply, or, to remove a field, of a JSON merge patch.
+    /// The object of a server-side apply or a creation, or a JSON merge patch.
     pub body: Value,
-    /// Which of both.
+    /// Which of them.
     pub form: Form,
+    /// The field managers that own what a merge patch changes.
+    pub owners: Vec<String>,
     /// Written fields.
     pub says: Vec<String>,
     /// Removed fields.
@@ -83,8 +84,10 @@ pub struct Writing {
 pub enum Form {
     /// Server-side apply.
     Apply,
-    /// A JSON merge patch: only it removes a field that another field manager owns.
+    /// A JSON merge patch: it changes single fields, and removes those that another field manager owns.
     Merge,
+    /// The object does not exist yet.
+    Create,
 }
 
 /// The verb cannot be executed.
@@ -106,6 +109,8 @@ pub struct Steer<'a> {
     pub verb: &'a Verb,
     /// The object as it stands on the hub.
     pub object: &'a Value,
+    /// The AddOnRollout of an add-on as it stands on the hub; `null` where there is none.
+    pub settings: &'a Value,
     /// The picture of its rollout.
     pub picture: &'a Picture,
     /// What is known of the hub.
@@ -155,6 +160,7 @@ impl Writing {
         Self {
             body: fields,
             form: Form::Apply,
+            owners: Vec::new(),
             says,
             takes: Vec::new(),
             restores: Vec::new(),
@@ -169,14 +175,18 @@ impl Writing {
     /// Adds the name of the object, and the reason of the change.
     fn addressed(mut self, ask: Steer<'_>) -> Self {
         let target = &ask.picture.target;
-        for name in ["apiVersion", "kind"] {
-            *field(&mut self.body, &[name]) = ask.object.get(name).cloned().unwrap_or_default();
+        if self.form == Form::Apply {
+            for name in ["apiVersion", "kind"] {
+                *field(&mut self.body, &[name]) = ask.object.get(name).cloned().unwrap_or_default();
+            }
+            *field(&mut self.body, &["metadata", "name"]) = target.name.as_str().into();
+            if !target.namespace.is_empty() {
+                *field(&mut self.body, &["metadata", "namespace"]) = target.namespace.as_str().into();
+            }
         }
-        *field(&mut self.body, &["metadata", "name"]) = target.name.as_str().into();
-        if !target.namespace.is_empty() {
-            *field(&mut self.body, &["metadata", "namespace"]) = target.namespace.as_str().into();
-        }
-        if let Some(reason) = ask.reason {
+        // A pause of an add-on has a field for it.
+        let has_field = self.form != Form::Apply && matches!(ask.verb, Verb::Pause(_));
+        if let Some(reason) = ask.reason.filter(|_| !has_field) {
             let cause = format!("{}: {reason}", ask.verb.word());
             self.says
                 .push(format!("annotation {CHANGE_CAUSE}={}", quoted(&cause)));
@@ -190,24 +200,17 @@ pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
     object.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
-/// The placements that the annotation lists.
-fn paused(ask: Steer<'_>) -> Vec<&str> {
-    let text = annotation(ask.object, terms::PAUSED).unwrap_or_default();
-    text.split(',')
-        .map(str::trim)
-        .filter(|place| !place.is_empty())
-        .collect()
-}
-
 /// The placements of an add-on, as annotations name them.
 fn placements(object: &Value) -> impl Iterator<Item = String> {
     let listed = object.pointer("/spec/installStrategy/placements");
     let each = listed.and_then(Value::as_array).into_iter().flatten();
-    let text = |one: &Value, key: &str| {
-        let text = one.get(key).and_then(Value::as_str);
-        text.unwrap_or_default().to_owned()
-    };
-    each.map(move |one| format!("{}/{}", text(one, "namespace"), text(one, "name")))
+    each.map(place_of)
+}
+
+/// A placement of an add-on as `namespace/name`.
+fn place_of(entry: &Value) -> String {
+    let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}", text("namespace"), text("name"))
 }
 
 /// Whether an entry of an annotation is about a placement that the add-on has, or about all: other entries are not read, and the
@@ -238,22 +241,37 @@ pub(super) fn placement(ask: Steer<'_>, asked: &str) -> Result<String, String> {
     Err(format!("it has no placement {asked:?}{hint}"))
 }
 
-fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
-    let known = paused(ask);
-    if known.contains(&ALL) {
-        return Err("all placements are paused already".to_owned());
-    }
-    let value = match place {
-        None => ALL.to_owned(),
-        Some(asked) => {
-            let place = placement(ask, asked)?;
-            if known.contains(&place.as_str()) {
-                return Err(format!("placement {place} is paused already"));
-            }
-            let all: Vec<&str> = known.into_iter().chain([place.as_str()]).collect();
-            all.join(",")
+/// Returns a setting for all placements, or for one, as it stands.
+fn setting<'a>(ask: Steer<'a>, place: Option<&str>, key: &str) -> Option<&'a Value> {
+    let spec = ask.settings.get("spec")?;
+    let level = match place {
+        None => spec,
+        Some(place) => {
+            let mut listed = spec.get("placements")?.as_array()?.iter();
+            listed.find(|entry| place_of(entry) == place)?
         }
     };
+    level.get(key).filter(|value| !value.is_null())
+}
+
+/// The placements that are paused on their own.
+fn paused_placements(ask: Steer<'_>) -> Vec<String> {
+    let listed = ask.settings.pointer("/spec/placements").and_then(Value::as_array);
+    let paused = listed.into_iter().flatten();
+    let paused = paused.filter(|entry| entry.get("pause").is_some_and(|pause| !pause.is_null()));
+    paused.map(place_of).collect()
+}
+
+fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
+    if setting(ask, None, "pause").is_some() {
+        return Err("all placements are paused already".to_owned());
+    }
+    let place = place.map(|asked| placement(ask, asked)).transpose()?;
+    if let Some(place) = &place
+        && setting(ask, Some(place), "pause").is_some()
+    {
+        return Err(format!("placement {place} is paused already"));
+    }
     let waiting = ask.picture.counts.waiting;
     let under_way = ask.picture.counts.moving;
     let note = match (waiting, under_way) {
@@ -262,7 +280,16 @@ fn pause(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         (_, 0) => format!("{waiting} clusters are waiting until the rollout is resumed"),
         (_, _) => going_on(under_way),
     };
-    Ok(annotated(terms::PAUSED, &value).noting(Some(note)))
+    let reason = ask
+        .reason
+        .map(|reason| ("reason".to_owned(), Value::from(reason)));
+    let mut edit = SettingsEdit::of(&ask.picture.target.name, ask.settings);
+    edit.set(
+        place.as_deref(),
+        "pause",
+        Value::Object(reason.into_iter().collect()),
+    );
+    Ok(edit.writing().noting(Some(note)))
 }
 
 fn going_on(under_way: usize) -> String {
@@ -279,41 +306,33 @@ pub(super) fn annotated(key: &str, value: &str) -> Writing {
 }
 
 fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
-    let known = paused(ask);
-    if known.is_empty() {
+    let is_everything = setting(ask, None, "pause").is_some();
+    let paused = paused_placements(ask);
+    if !is_everything && paused.is_empty() {
         return Err("it is not paused".to_owned());
     }
-    let left: Vec<&str> = match place {
-        None => Vec::new(),
+    let mut edit = SettingsEdit::of(&ask.picture.target.name, ask.settings);
+    match place {
+        None => {
+            if is_everything {
+                edit.take(None, "pause");
+            }
+            for place in &paused {
+                edit.take(Some(place), "pause");
+            }
+        }
         Some(asked) => {
             let place = placement(ask, asked)?;
-            if known.contains(&ALL) {
+            if is_everything {
                 return Err("all placements are paused: remove --placement".to_owned());
             }
-            if !known.contains(&place.as_str()) {
+            if !paused.contains(&place) {
                 return Err(format!("placement {place} is not paused"));
             }
-            known.into_iter().filter(|one| *one != place).collect()
+            edit.take(Some(&place), "pause");
         }
-    };
-    if !left.is_empty() {
-        return Ok(annotated(terms::PAUSED, &left.join(",")));
     }
-    let mut body = json!({"metadata": {"annotations": {terms::PAUSED: Value::Null}}});
-    let mut takes = vec![format!("annotation {}", terms::PAUSED)];
-    // The reason of the pause goes with it, unless another one was given since.
-    if annotation(ask.object, CHANGE_CAUSE).is_some_and(|cause| cause.starts_with("pause: ")) {
-        *field(&mut body, &["metadata", "annotations", CHANGE_CAUSE]) = Value::Null;
-        takes.extend(ask.reason.is_none().then(|| format!("annotation {CHANGE_CAUSE}")));
-    }
-    Ok(Writing {
-        body,
-        form: Form::Merge,
-        says: Vec::new(),
-        takes,
-        restores: Vec::new(),
-        note: None,
-    })
+    Ok(edit.writing())
 }
 
 /// Retries what was rolled back until now, not what is rolled back later.
@@ -323,15 +342,10 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
         return Err(NO_RETRY.to_owned());
     };
     let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
-    let places: Vec<&str> = undone.iter().map(|one| one.placement.as_str()).collect();
-    let known = annotation(ask.object, terms::RETRIED).unwrap_or_default();
-    let others = known.split(',').map(str::trim).filter(|entry| {
-        let other = promotion(entry).map(|(other, _)| other);
-        let stays = |other: &str| !places.contains(&other) && is_placement(ask.object, other);
-        !entry.is_empty() && other.is_none_or(stays)
-    });
-    let own: Vec<String> = places.iter().map(|place| format!("{place}={at}")).collect();
-    let all: Vec<&str> = others.chain(own.iter().map(String::as_str)).collect();
+    let mut edit = SettingsEdit::of(&ask.picture.target.name, ask.settings);
+    for one in undone {
+        edit.set(Some(&one.placement), "retriedAt", at.to_string().into());
+    }
     let note = match ask.picture.counts.moving {
         0 => "the configuration that was rolled back is rolled out again, and rolled back again if too many clusters fail".to_owned(),
         moving => format!(
@@ -340,7 +354,7 @@ fn retry_undone(ask: Steer<'_>) -> Result<Writing, String> {
             counted(moving, "cluster")
         ),
     };
-    Ok(annotated(terms::RETRIED, &all.join(",")).noting(Some(note)))
+    Ok(edit.writing().noting(Some(note)))
 }
 
 /// Ends the soak time of the clusters that soak now. Promotions of other placements stay.
@@ -362,16 +376,10 @@ fn promote(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
         return Err(why);
     };
     let at = Timestamp::from_second(last.as_second().saturating_add(1)).unwrap_or(last);
-    let place = place.unwrap_or_else(|| ALL.to_owned());
-    let known = annotation(ask.object, terms::PROMOTED).unwrap_or_default();
-    let others = known.split(',').map(str::trim).filter(|entry| {
-        let other = promotion(entry).map(|(other, _)| other);
-        !entry.is_empty() && place != ALL && other != Some(&place)
-    });
-    let own = format!("{place}={at}");
-    let all: Vec<&str> = others.chain([own.as_str()]).collect();
+    let mut edit = SettingsEdit::of(&ask.picture.target.name, ask.settings);
+    edit.set(place.as_deref(), "promotedAt", at.to_string().into());
     let note = format!("the soak time of {} ends now", counted(soaking.len(), "cluster"));
-    Ok(annotated(terms::PROMOTED, &all.join(",")).noting(Some(note)))
+    Ok(edit.writing().noting(Some(note)))
 }
 
 fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {

@@ -99,11 +99,11 @@ fn in_order(store: &Store) -> Vec<String> {
                 order.push(addon.to_string());
             } else if seen.insert(addon) {
                 open.push((addon, true));
-                let known = store.view(addon).map(|view| view.addon);
+                let known = store.view(addon).map(|view| view.rollout());
                 open.extend(
                     known
                         .into_iter()
-                        .flat_map(|known| &known.depends_on)
+                        .flat_map(|settings| settings.depends_on())
                         .map(|one| (one, false)),
                 );
             }
@@ -224,11 +224,18 @@ mod tests {
         let order = |addons: &[(&str, &str)]| {
             let mut store = Store::new(Settings::default());
             for (name, depends) in addons {
-                let annotations = serde_json::json!({(store::terms::DEPENDS_ON): depends});
-                let object = serde_json::json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1",
-                    "annotations": annotations}, "spec": {}});
-                let kind = store::Kind::AddOn;
-                store.apply(store::Event::Applied { kind, object });
+                let depends: Vec<&str> = depends.split(',').filter(|one| !one.is_empty()).collect();
+                let metadata = serde_json::json!({"name": name, "uid": name, "resourceVersion": "1"});
+                for (kind, spec) in [
+                    (store::Kind::AddOn, serde_json::json!({})),
+                    (
+                        store::Kind::Rollout,
+                        serde_json::json!({"addon": name, "dependsOn": depends}),
+                    ),
+                ] {
+                    let object = serde_json::json!({"metadata": metadata, "spec": spec});
+                    store.apply(store::Event::Applied { kind, object });
+                }
             }
             in_order(&store).join(" ")
         };

@@ -161,9 +161,9 @@ causes! {
         "request a version that exists, or create its AddOnTemplate";
     PAUSED = "why/rollout-paused",
         "The rollout is paused.",
-        "The annotation tidegate.io/paused of the ClusterManagementAddOn names the placement, or all of them. Clusters that are being \
-         updated finish; no other cluster starts until the annotation is removed.",
-        "remove the placement from the annotation to resume";
+        "spec.pause of the AddOnRollout pauses all placements of the add-on, or one of them. Clusters that are being updated finish; no \
+         other cluster starts until the rollout is resumed.",
+        "resume the rollout";
     SLOT = "why/waits-for-slot",
         "The cluster is waiting for a free slot (maxConcurrency).",
         "The rollout strategy limits how many clusters of a placement are updated at the same time. The message names the clusters \
@@ -190,7 +190,7 @@ causes! {
          rollout strategy";
     UNDONE = "why/rolled-back",
         "The rollout was rolled back: the cluster runs the last known good configuration.",
-        "Too many clusters failed with the requested configuration, and the annotation tidegate.io/on-failure requests a rollback. \
+        "Too many clusters failed with the requested configuration, and spec.onFailure of the AddOnRollout requests a rollback. \
          The failed configuration is not rolled out again until it changes, or until a user retries it.",
         "apply a configuration that works, restore the previous references, or run `tidegate rollout retry`";
     NO_WAY_BACK = "why/undo-impossible",
@@ -204,39 +204,35 @@ causes! {
         "correct the rollout strategy in the ClusterManagementAddOn";
     APPROVAL = "why/rollout-approval",
         "The change is waiting for approval.",
-        "The annotation tidegate.io/approval-before of the ClusterManagementAddOn requires an approval before a change is rolled out \
-         to the decision group of the cluster. The groups before it are done. The message contains the entry of the annotation \
+        "spec.approvalBefore of the AddOnRollout requires an approval before a change is rolled out to the decision group of the cluster. The groups before it are done. The message contains the entry of the annotation \
          tidegate.io/approved that approves the change. The entry approves only this content; the next change needs another approval.",
         "check the clusters that were updated first, then approve";
-    APPROVAL_INVALID = "why/rollout-approval-invalid",
-        "The annotation tidegate.io/approval-before is invalid.",
-        "Until the annotation is valid, clusters keep their configuration, so that no change is rolled out without the required \
-         approval.",
-        "correct the annotation tidegate.io/approval-before of the ClusterManagementAddOn";
     WINDOW = "why/rollout-window",
         "No rollout window is open.",
-        "The annotation tidegate.io/rollout-window defines when changes may start; clusters that are being updated finish. The message \
-         names the time at which the next window opens.",
-        "wait for the window, or remove the annotation tidegate.io/rollout-window";
+        "spec.windows of the AddOnRollout defines when changes may start; clusters that are being updated finish. The message names the \
+         time at which the next window opens.",
+        "wait for the window, or remove spec.windows of the AddOnRollout";
     FREEZE = "why/rollout-freeze",
         "A RolloutFreeze stops changes on the cluster.",
         "While a RolloutFreeze is in force, no change starts on the clusters that it selects; clusters that are being updated finish. The \
          message has its reason and its end. An invalid RolloutFreeze stops all changes until it is corrected.",
         "wait until the freeze ends, or delete the RolloutFreeze";
-    WINDOW_INVALID = "why/rollout-window-invalid",
-        "The annotation tidegate.io/rollout-window is invalid.",
-        "Until the annotation is valid, clusters keep their configuration, so that no change is rolled out outside of the windows.",
-        "correct the annotation tidegate.io/rollout-window of the ClusterManagementAddOn";
+    SETTINGS_INVALID = "why/rollout-settings-invalid",
+        "The settings of the rollout are invalid.",
+        "It is not known what the AddOnRollout of the add-on sets, or the ClusterManagementAddOn has an annotation that is no longer \
+         supported. Until that is corrected, clusters keep their configuration, so that no change is rolled out in spite of a pause, a \
+         window or a required approval.",
+        "correct the AddOnRollout, or replace the annotation of the ClusterManagementAddOn by the field that the message names";
     DEPENDENCY = "why/dependency",
         "The cluster needs another add-on first.",
-        "The annotation tidegate.io/depends-on names add-ons that must be installed on a cluster, up to date and available before this \
+        "spec.dependsOn of the AddOnRollout names add-ons that must be installed on a cluster, up to date and available before this \
          one is installed or updated there. One of them is not. This add-on continues automatically when it is.",
         "check why the other add-on is not ready on this cluster";
     DEPENDENCY_LIST = "why/dependency-list",
-        "The annotation tidegate.io/depends-on can never be satisfied.",
-        "The annotation tidegate.io/depends-on names an add-on that does not exist, or add-ons depend on each other in a cycle. \
+        "The dependencies of the add-on can never be satisfied.",
+        "spec.dependsOn of the AddOnRollout names an add-on that does not exist, or add-ons depend on each other in a cycle. \
          Clusters that need a change are not updated; installed add-ons keep running.",
-        "correct the annotation tidegate.io/depends-on of the ClusterManagementAddOn";
+        "correct spec.dependsOn of the AddOnRollout";
     OUTSIDE = "why/outside-rollout",
         "The change is not rolled out to this cluster.",
         "With RollingUpdateWithPlacement a change of spec.configuration is rolled out to the clusters of one placement. The other \

@@ -56,18 +56,6 @@ impl Context<'_> {
         )
     }
 
-    /// Returns an annotation of the add-on, "" where it is absent.
-    pub(super) fn annotation(&self, name: &str) -> &str {
-        let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
-        let annotations = self
-            .hub
-            .object(&key)
-            .and_then(|object| object.pointer("/metadata/annotations"));
-        annotations
-            .and_then(|annotations| annotations.get(name)?.as_str())
-            .unwrap_or_default()
-    }
-
     /// Returns the placement over which changes of `spec.configuration` go.
     pub(super) fn rolling(&self) -> Option<String> {
         match &self.view.addon.configuration_rollout {

@@ -87,7 +87,7 @@ pub(super) fn stage(case: &Context<'_>, instance: &Instance) -> Stage {
         .unwrap_or_default();
     let promoted = case
         .home(&instance.cluster)
-        .and_then(|home| case.view.addon.promoted.placement(&home.namespace, &home.name));
+        .and_then(|home| case.view.rollout().promoted_at(&home.namespace, &home.name));
     let end = find(ASSIGNED)
         .filter(|word| *word.reason == Reason::ConfigurationsConfirmed)
         .filter(|word| {

@@ -17,7 +17,7 @@ use api::reason::Reason;
 use model::upgrade::WindowState;
 use model::{Approval, MandatoryGroup};
 use plan::{Turn, TurnSubject};
-use store::{InstallStrategy, PlacementUse, terms};
+use store::{InstallStrategy, PlacementUse};
 
 /// So many clusters are named.
 const NAMED: usize = 3;
@@ -39,13 +39,16 @@ impl Context<'_> {
             (Reason::WaitingForGroup, Some(place)) => self.group(cluster, &place, message),
             (Reason::WaitingForSlot, Some(place)) => self.slot(&place, message),
             (Reason::WaitingForApproval, _) => self.approval(turn),
-            (Reason::RolloutApprovalInvalid, _) => Cause::new(causes::APPROVAL_INVALID, message),
-            (Reason::WaitingForWindow, _) => self.window(message),
+            (Reason::WaitingForWindow, used) => self.window(used.as_deref(), message),
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
-            (Reason::RolloutWindowInvalid, _) => Cause::new(causes::WINDOW_INVALID, message),
+            (Reason::RolloutSettingsInvalid, _) => {
+                let addon = quoted(&self.view.addon.name);
+                Cause::new(causes::SETTINGS_INVALID, message).typing(format!("kubectl edit addonrollout {addon}"))
+            }
             (Reason::WaitingForDependency, _) => dependency(cluster, turn),
             (Reason::DependencyCycle | Reason::DependencyNotFound, _) => {
-                Cause::new(causes::DEPENDENCY_LIST, message)
+                let addon = quoted(&self.view.addon.name);
+                Cause::new(causes::DEPENDENCY_LIST, message).typing(format!("kubectl edit addonrollout {addon}"))
             }
             (Reason::OutsideRollout, _) => self.outside(message),
             (Reason::UndoImpossible, _) => Cause::new(causes::NO_WAY_BACK, message),
@@ -71,28 +74,27 @@ impl Context<'_> {
     }
 
     fn paused(&self, place: Option<&str>) -> Cause {
+        let settings = self.view.rollout();
+        let split = place.and_then(|place| place.split_once('/'));
+        let own = split.filter(|(namespace, name)| {
+            settings.pause_of_all().is_none() && settings.pause(namespace, name).is_some()
+        });
+        let reason = split.map_or_else(
+            || settings.pause_of_all(),
+            |(namespace, name)| settings.pause(namespace, name),
+        );
         let what = place.map_or_else(|| "the add-on".to_owned(), |place| format!("placement {place}"));
         let detail = format!(
-            "the rollout of {what} is paused by the annotation {} of the ClusterManagementAddOn",
-            terms::PAUSED
+            "the rollout of {what} is paused{}",
+            plan::for_reason(reason.unwrap_or_default())
         );
-        let rest = self.annotation(terms::PAUSED);
-        let rest: Vec<&str> = rest
-            .split(',')
-            .map(str::trim)
-            .filter(|one| !one.is_empty() && *one != "*" && Some(*one) != place)
-            .collect();
         let addon = quoted(&self.view.addon.name);
-        let change = if rest.is_empty() {
-            format!("{}-", terms::PAUSED)
-        } else {
-            format!("--overwrite {}={}", terms::PAUSED, quoted(&rest.join(",")))
-        };
+        let only = own.map_or_else(String::new, |(namespace, name)| {
+            format!(" --placement {}", quoted(&format!("{namespace}/{name}")))
+        });
         Cause::new(causes::PAUSED, detail)
             .graded(Grade::Waits(None))
-            .typing(format!(
-                "kubectl annotate --field-manager=ops clustermanagementaddon {addon} {change}"
-            ))
+            .typing(format!("tidegate rollout resume {addon}{only}"))
     }
 
     fn failures(&self, place: &str) -> Cause {
@@ -251,13 +253,12 @@ impl Context<'_> {
     }
 
     /// A closed window opens automatically, unless its schedule never matches.
-    fn window(&self, told: &str) -> Cause {
-        let windows = self
-            .view
-            .addon
-            .windows
-            .as_ref()
-            .and_then(|windows| windows.as_ref().ok());
+    fn window(&self, place: Option<&str>, told: &str) -> Cause {
+        let settings = self.view.rollout();
+        let windows = match place.and_then(|place| place.split_once('/')) {
+            Some((namespace, name)) => settings.windows(namespace, name),
+            None => settings.windows_of_all(),
+        };
         let until = match windows.map(|windows| windows.at(self.now)) {
             Some(WindowState::Shut(until)) => until,
             Some(WindowState::Open(_)) | None => None,

@@ -91,7 +91,7 @@ impl Strategy {
             read.failures = keep(failures, &mut wrong).unwrap_or(read.failures);
         }
         if let Some(raw) = &raw.window {
-            let window = Window::parse(raw, &path.key("window"));
+            let window = Window::parse(raw, &path.key("window"), rule::UPGRADE_WINDOW);
             read.window = window.map_err(|faults| wrong.extend(faults)).ok();
         }
         if let Some(raw) = raw

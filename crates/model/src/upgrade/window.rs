@@ -15,7 +15,6 @@ use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
 use super::cron::Cron;
 use super::strategy::parse_length;
 use crate::rollout::keep;
-use crate::rule;
 
 /// How many days a schedule is followed until it is given up: the 29th of February comes within eight years, the 30th never.
 const MOST_DAYS: u32 = 8 * 366 + 1;
@@ -38,22 +37,19 @@ pub enum WindowState {
 }
 
 impl Window {
-    /// Reads a window that stands at `path`.
-    pub fn parse(raw: &UpgradeWindow, path: &Path) -> Result<Self, Vec<Violation>> {
+    /// Reads a window that stands at `path`; `rule` is the id of the rule whose faults these are.
+    pub fn parse(raw: &UpgradeWindow, path: &Path, rule: &'static str) -> Result<Self, Vec<Violation>> {
         let mut wrong = Vec::new();
         let cron = Cron::parse(&raw.cron).and_then(|cron| {
             let never = "the selected months do not have this day, so the window would never open";
             if ever(&cron) { Ok(cron) } else { Err(never.into()) }
         });
-        let cron = cron.map_err(|detail| {
-            Fault::of_text(Class::Invalid, &raw.cron, detail).at(path.key("cron"), rule::UPGRADE_WINDOW)
-        });
+        let cron = cron
+            .map_err(|detail| Fault::of_text(Class::Invalid, &raw.cron, detail).at(path.key("cron"), rule));
         let cron = keep(cron, &mut wrong);
-        let length = parse_length(&raw.duration, "4h")
-            .map_err(|fault| fault.at(path.key("duration"), rule::UPGRADE_WINDOW));
+        let length = parse_length(&raw.duration, "4h").map_err(|fault| fault.at(path.key("duration"), rule));
         let length = keep(length, &mut wrong);
-        let zone =
-            parse_zone(&raw.time_zone).map_err(|fault| fault.at(path.key("timeZone"), rule::UPGRADE_WINDOW));
+        let zone = parse_zone(&raw.time_zone).map_err(|fault| fault.at(path.key("timeZone"), rule));
         let zone = keep(zone, &mut wrong);
         match (cron, length, zone) {
             (Some(cron), Some(length), Some(zone)) => Ok(Self { cron, length, zone }),
@@ -148,7 +144,7 @@ mod tests {
             duration: duration.to_owned(),
             time_zone: zone.to_owned(),
         };
-        Window::parse(&raw, &Path::root()).expect("a window")
+        Window::parse(&raw, &Path::root(), "w/w").expect("a window")
     }
 
     fn time(text: &str) -> Timestamp {
@@ -229,7 +225,7 @@ mod tests {
             duration: "0s".to_owned(),
             time_zone: "Europe/Pariss".to_owned(),
         };
-        let wrong = Window::parse(&raw, &Path::root().key("w")).expect_err("three faults");
+        let wrong = Window::parse(&raw, &Path::root().key("w"), "w/w").expect_err("three faults");
         let told: Vec<String> = wrong.iter().map(ToString::to_string).collect();
         assert_eq!(told.len(), 3, "{told:?}");
         assert!(told[2].contains("did you mean \"Europe/Paris\"?"), "{told:?}");

@@ -12,7 +12,7 @@ use super::layers::{self, Entry};
 use super::versioned::{Basis, Completed};
 use model::{ConfigRollout, OnFailure};
 use store::{
-    AddOn, ConfigRef, Layering, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, terms,
+    AddOn, ConfigRef, Layering, PinnedConfig, PinnedContent, PlacementUse, Progression, Undone, View, terms,
 };
 
 /// Where the clusters of a placement can go back to.
@@ -35,8 +35,8 @@ pub(super) fn way(basis: Basis<'_, '_>, by: &PlacementUse, shared: &Effective) -
     let progression = progression(view.addon, by)?;
     let undone = progression
         .undone()
-        .filter(|undone| stands(view.addon, by, undone, shared));
-    if undone.is_none() && view.addon.on_failure.placement(&by.namespace, &by.name) == OnFailure::Stop {
+        .filter(|undone| stands(view, by, undone, shared));
+    if undone.is_none() && view.rollout().on_failure(&by.namespace, &by.name) == OnFailure::Stop {
         return None;
     }
     let known = progression.known_good()?;
@@ -66,8 +66,8 @@ fn progression<'v>(addon: &'v AddOn, by: &PlacementUse) -> Option<&'v Progressio
     noted.find(|one| one.namespace == by.namespace && one.name == by.name)
 }
 
-fn stands(addon: &AddOn, by: &PlacementUse, undone: &Undone, shared: &Effective) -> bool {
-    let retried = addon.retried.placement(&by.namespace, &by.name);
+fn stands(view: &View<'_>, by: &PlacementUse, undone: &Undone, shared: &Effective) -> bool {
+    let retried = view.rollout().retried_at(&by.namespace, &by.name);
     if retried.is_some_and(|at| undone.since < at) {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Which clusters wait until a change is approved (`tidegate.io/approval-before`), placement by placement.
+//! Which clusters wait until a change is approved (`spec.approvalBefore` of the AddOnRollout), placement by placement.
 //!
 //! Decides which content is asked about, for which decision groups, and who is concerned. A change waits always; a
 //! first installation where the rest of its group does not run the present content already. Never decides whose
@@ -13,12 +13,13 @@ use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
 use api::hash::{ConfigKey, content_hash};
-use model::Approval;
-use store::{ApprovalTerms, Instance, Layering, Name, PlacementUse, View};
+use model::{Approval, RolloutSettings};
+use store::{Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
 pub(super) struct Approvals<'v> {
-    terms: &'v ApprovalTerms,
+    settings: &'v RolloutSettings,
+    given: &'v model::Approvals,
     by: &'v PlacementUse,
     hash: Name,
 }
@@ -69,11 +70,14 @@ struct Present {
 impl<'v> Approvals<'v> {
     /// Returns what is asked about the changes over a placement, if anything is.
     pub(super) fn of(view: &View<'v>, by: &'v PlacementUse, inherited: Option<&Effective>) -> Option<Self> {
-        let terms = &view.addon.approval;
-        terms.before(&by.namespace, &by.name)?;
+        let settings = view.rollout();
+        if settings.approval_before(&by.namespace, &by.name).is_empty() {
+            return None;
+        }
         let nothing = || Name::from(content_hash(&[]));
         Some(Self {
-            terms,
+            settings,
+            given: &view.addon.approvals,
             by,
             hash: inherited.map_or_else(nothing, hash_of),
         })
@@ -89,10 +93,14 @@ impl<'v> Approvals<'v> {
         })
     }
 
+    fn asks(&self, group: &Group<'_>) -> bool {
+        let place = (&*self.by.namespace, &*self.by.name);
+        self.settings.needs_approval(place, (group.index, group.name))
+    }
+
     fn holds(&self, group: &Group<'_>) -> bool {
         let place = (&*self.by.namespace, &*self.by.name);
-        self.terms
-            .holds(place.0, place.1, (group.index, group.name), &self.hash)
+        self.asks(group) && !self.given.has(place, &group.told(), &self.hash)
     }
 
     /// Notes the candidates that have to wait; `done` are the clusters at which the plan does not look because
@@ -151,10 +159,6 @@ impl<'v> Approvals<'v> {
 
     /// Returns what has to be approved, once every unit has a verdict.
     pub(super) fn asked(&self, groups: &Groups<'_>, units: &[Unit], verdicts: &[Verdict]) -> Asked {
-        let place = (&*self.by.namespace, &*self.by.name);
-        let before = self.terms.before(&self.by.namespace, &self.by.name);
-        let asks =
-            |group: &Group<'_>| before.is_some_and(|before| before.asks(place, (group.index, group.name)));
         // Who waits now and who will, by group.
         let mut waiting: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for (unit, verdict) in units.iter().zip(verdicts).filter(|(unit, _)| !unit.approved) {
@@ -173,7 +177,11 @@ impl<'v> Approvals<'v> {
             }
         }
         let of = |position: usize| waiting.get(&position).copied().unwrap_or_default();
-        let each = groups.list.iter().enumerate().filter(|(_, group)| asks(group));
+        let each = groups
+            .list
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| self.asks(group));
         let asked = each.map(|(position, group)| AskedGroup {
             position,
             name: group.told(),

@@ -44,6 +44,8 @@ pub(super) struct Awaited<'a> {
     pub soaking: Option<&'a ShortList>,
     /// Clusters that have stopped the rollout, by what they did.
     pub culprits: Option<[(&'a ShortList, &'static str); 2]>,
+    /// The reason of a pause, "" if there is none.
+    pub pause: &'a str,
     /// The earlier decision groups.
     pub groups: ShortList,
     /// The mandatory decision group that has stopped the rollout.
@@ -179,10 +181,7 @@ impl Notice {
     /// Changes are rolled out in windows, and none is open.
     pub(super) fn window(text: &str, opens: Option<Timestamp>) -> Self {
         let text = cut(text);
-        let message = format!(
-            "waiting for a window of the annotation {} ({text})",
-            terms::ROLLOUT_WINDOW
-        );
+        let message = format!("waiting for a window of the rollout ({text})");
         let opens = opens.map_or_else(
             || "no window opens".to_owned(),
             |at| format!("the next window opens at {at}"),
@@ -219,13 +218,13 @@ impl Notice {
         Self::new(Reason::RolloutFrozen, attention, message)
     }
 
-    /// The windows are invalid.
-    pub(super) fn bad_window(fault: &str) -> Self {
+    /// It is not known what is set for the rollouts of the add-on.
+    pub(super) fn bad_settings(fault: &str) -> Self {
         let message = format!(
-            "the windows of the rollout are invalid; the cluster keeps its current configuration: {}",
+            "the settings of the rollout are invalid; the cluster keeps its current configuration: {}",
             cut(fault)
         );
-        Self::new(Reason::RolloutWindowInvalid, Attention::Act, message)
+        Self::new(Reason::RolloutSettingsInvalid, Attention::Act, message)
     }
 
     /// The rollout was undone, and the cluster has the last known good configuration, which is no longer on the hub.
@@ -262,15 +261,6 @@ impl Notice {
         }
     }
 
-    /// The annotation that requires approvals is invalid.
-    pub(super) fn bad_approval(fault: &str) -> Self {
-        let message = format!(
-            "the required approvals of the rollout are invalid; the cluster keeps its current configuration: {}",
-            cut(fault)
-        );
-        Self::new(Reason::RolloutApprovalInvalid, Attention::Act, message)
-    }
-
     /// Other add-ons have to run on the cluster first: which of them do not, and the state of each.
     pub(super) fn prerequisites(names: &[&Name], states: &str) -> Self {
         let first = names.first().map(|name| TurnSubject::Dependency((*name).clone()));
@@ -288,9 +278,8 @@ impl Notice {
     pub(super) fn no_prerequisite(names: &[&Name]) -> Self {
         let names: ShortList = names.iter().copied().collect();
         let message = format!(
-            "the add-on depends on add-ons that do not exist: {names}; the cluster keeps its current configuration; correct the annotation \
-             {}",
-            terms::DEPENDS_ON
+            "the add-on depends on add-ons that do not exist: {names}; the cluster keeps its current configuration; correct spec.dependsOn \
+             of the AddOnRollout"
         );
         Self::new(Reason::DependencyNotFound, Attention::Act, message)
     }
@@ -298,9 +287,8 @@ impl Notice {
     /// The add-on depends on itself, through other add-ons.
     pub(super) fn circle(way: &[Name]) -> Self {
         let message = format!(
-            "the dependencies of the add-ons form a cycle: {}; remove one of them from the annotation {}",
-            cut(&way.join(" -> ")),
-            terms::DEPENDS_ON
+            "the dependencies of the add-ons form a cycle: {}; remove one of them from spec.dependsOn of its AddOnRollout",
+            cut(&way.join(" -> "))
         );
         Self::new(Reason::DependencyCycle, Attention::Act, message)
     }
@@ -310,10 +298,7 @@ impl Notice {
         let (reason, message) = match hold {
             Hold::Paused => (
                 Reason::RolloutPaused,
-                format!(
-                    "the rollout of {what} is paused by the annotation {}",
-                    terms::PAUSED
-                ),
+                format!("the rollout of {what} is paused{}", for_reason(awaited.pause)),
             ),
             Hold::Failures => {
                 let sentence = if let Some(group) = awaited.mandatory {
@@ -397,6 +382,14 @@ fn cut(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(kubernetes::field::shortened(text, LONGEST))
+}
+
+/// Returns the reason of a pause in brackets, to follow a sentence; nothing if no reason is given.
+pub fn for_reason(pause: &str) -> String {
+    if pause.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", cut(pause))
 }
 
 fn unapproved(what: &str) -> String {

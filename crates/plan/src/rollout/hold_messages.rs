@@ -15,6 +15,8 @@ pub(super) struct Notices<'a> {
     feeds: &'a [Feed<'a>],
     placed: &'a [Placed],
     rolling: Option<(&'a Rolling<'a>, &'a Refusal)>,
+    /// The reason of a pause of the whole add-on.
+    pause: &'a str,
     made: BTreeMap<(Option<usize>, Kind), Arc<Notice>>,
 }
 
@@ -35,11 +37,13 @@ impl<'a> Notices<'a> {
         feeds: &'a [Feed<'a>],
         placed: &'a [Placed],
         rolling: Option<(&'a Rolling<'a>, &'a Refusal)>,
+        pause: &'a str,
     ) -> Self {
         Self {
             feeds,
             placed,
             rolling,
+            pause,
             made: BTreeMap::new(),
         }
     }
@@ -124,6 +128,7 @@ impl<'a> Notices<'a> {
                 let awaited = Awaited {
                     limited_by: Some("maxConcurrentlyUpdating"),
                     moving: Some(&refusal.moving),
+                    pause: rolling.pause,
                     ..Awaited::default()
                 };
                 Notice::waiting(&rolling.what, &rolling.course, hold, &awaited)
@@ -133,8 +138,14 @@ impl<'a> Notices<'a> {
                 .unwrap_or_else(|| Notice::undecided(what)),
             (Kind::Waiting(hold, group), _) => {
                 let placed = candidate.home.and_then(|home| self.placed.get(home));
-                let awaited = placed.map_or_else(Awaited::default, |placed| Awaited {
+                let pause = feed.map_or(self.pause, |feed| feed.pause);
+                let nothing = || Awaited {
+                    pause,
+                    ..Awaited::default()
+                };
+                let awaited = placed.map_or_else(nothing, |placed| Awaited {
                     limited_by: None,
+                    pause,
                     moving: Some(&placed.moving),
                     soaking: Some(&placed.soaking),
                     culprits: Some(placed.culprits()),

@@ -30,6 +30,7 @@ use crate::settled::{Done, Others};
 use crate::types::earliest;
 use crate::work::is_deployed;
 use ::model::engine::{Hold, UnitState, Verdict};
+use model::RolloutWindows;
 use model::upgrade::WindowState;
 use store::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Reference, Site, View};
 
@@ -69,8 +70,8 @@ pub(crate) fn next<'v>(
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     hold_without_content(&mut candidates);
     let thaws = frozen.hold(&mut candidates);
-    let opens = hold_outside_windows(view, &mut candidates, now);
-    hold_without_terms(view, &mut candidates);
+    let opens = hold_outside_windows(view, &feeds, &mut candidates, now);
+    hold_without_settings(view, &mut candidates);
     block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
     recheck_at = earliest(earliest(recheck_at, opens), thaws);
@@ -81,7 +82,12 @@ pub(crate) fn next<'v>(
         placed.push(done);
     }
     refuse(&unsure(view, &feeds, &candidates), &mut candidates, &mut placed);
-    decide_others(&mut candidates, &feeds, view.addon.paused.everything(), now);
+    decide_others(
+        &mut candidates,
+        &feeds,
+        view.rollout().pause_of_all().is_some(),
+        now,
+    );
     let refusal = rolling
         .as_ref()
         .map(|rolling| decide_rolling(rolling, &candidates, others, now))
@@ -98,7 +104,13 @@ pub(crate) fn next<'v>(
             });
         }
     }
-    let mut notices = Notices::new(&feeds, &placed, rolling.as_ref().map(|one| (one, &refusal)));
+    let pause = view.rollout().pause_of_all().unwrap_or_default();
+    let mut notices = Notices::new(
+        &feeds,
+        &placed,
+        rolling.as_ref().map(|one| (one, &refusal)),
+        pause,
+    );
     let members = candidates.into_iter().enumerate().map(|(at, candidate)| {
         let notice = notices.of(at, &candidate);
         member(candidate, notice, view.settings().compat)
@@ -133,33 +145,53 @@ fn feeds<'a>(view: &View<'a>, wanted: &'a Wanted<'a>, configs: &Configs) -> Vec<
 /// if a candidate waits for it.
 fn hold_outside_windows(
     view: &View<'_>,
+    feeds: &[Feed<'_>],
     candidates: &mut [Candidate<'_>],
     now: Timestamp,
 ) -> Option<Timestamp> {
-    let windows = view.addon.windows.as_ref()?;
-    let (notice, opens) = match windows.as_ref().map(|windows| windows.at(now)) {
-        Ok(WindowState::Open(_)) => return None,
-        Ok(WindowState::Shut(opens)) => (Notice::window(&view.addon.windows_text, opens), opens),
-        Err(fault) => (Notice::bad_window(fault), None),
+    type Shut = Option<(Arc<Notice>, Option<Timestamp>)>;
+    let shut = |windows: Option<&RolloutWindows>| -> Shut {
+        let windows = windows?;
+        match windows.at(now) {
+            WindowState::Open(_) => None,
+            WindowState::Shut(opens) => Some((Arc::new(Notice::window(&windows.to_string(), opens)), opens)),
+        }
     };
-    let notice = Arc::new(notice);
+    let settings = view.rollout();
+    let others = shut(settings.windows_of_all());
+    let each: Vec<Shut> = feeds
+        .iter()
+        .map(|feed| {
+            let (namespace, name) = (&feed.by().namespace, &feed.by().name);
+            let shut = shut(settings.windows(namespace, name));
+            shut.map(|(notice, opens)| (Arc::new(Notice::clone(&notice).over((namespace, name))), opens))
+        })
+        .collect();
+    if others.is_none() && each.iter().all(Option::is_none) {
+        return None;
+    }
     let changes = |one: &&mut Candidate<'_>| {
         one.waits_for_turn() && one.blocked.is_none() && has_anything(one.instance)
     };
-    let mut held = candidates.iter_mut().filter(changes).peekable();
-    let opens = opens.filter(|_| held.peek().is_some());
-    held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
-    opens
+    let mut first = None;
+    for candidate in candidates.iter_mut().filter(changes) {
+        let own = candidate.home.and_then(|home| each.get(home));
+        let Some((notice, opens)) = own.unwrap_or(&others) else {
+            continue;
+        };
+        candidate.blocked = Some(Arc::clone(notice));
+        first = earliest(first, *opens);
+    }
+    first
 }
 
-/// Holds changes where it is not known before which decision groups they wait for an approval.
-fn hold_without_terms(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
-    let Some(Err(fault)) = &view.addon.approval.before else {
+/// Holds everything that would start while it is not known what is set for the rollouts of the add-on.
+fn hold_without_settings(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
+    let Some(fault) = view.rollout_fault() else {
         return;
     };
-    let notice = Arc::new(Notice::bad_approval(fault));
-    let changes = |one: &&mut Candidate<'_>| one.waits_for_turn() && has_anything(one.instance);
-    let held = candidates.iter_mut().filter(changes);
+    let notice = Arc::new(Notice::bad_settings(fault));
+    let held = candidates.iter_mut().filter(|one| one.waits_for_turn());
     held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
 }
 
@@ -168,7 +200,7 @@ fn hold_without_terms(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
 fn block(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     let waits = |one: &&mut Candidate<'_>| one.waits_for_turn() && one.blocked.is_none();
     let mut open = candidates.iter_mut().filter(waits).peekable();
-    if view.addon.depends_on.is_empty() || open.peek().is_none() {
+    if view.rollout().depends_on().is_empty() || open.peek().is_none() {
         return;
     }
     let mut prerequisites = Prerequisites::of(view);
@@ -256,7 +288,7 @@ fn candidate<'v>(
         length: feed.course.soak,
         promoted: feed.course.promoted,
     });
-    let paused = feed.map_or_else(|| view.addon.paused.everything(), |feed| feed.paused)
+    let paused = feed.map_or_else(|| view.rollout().pause_of_all().is_some(), |feed| feed.paused)
         || frozen.of_cluster(cluster).is_some();
     let own = match view.settings().cluster_configs {
         ClusterConfigs::AtOnce if paused => OwnEdits::Travel,

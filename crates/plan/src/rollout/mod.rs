@@ -35,6 +35,7 @@ mod units;
 pub(super) use ::model::engine::Counts;
 pub use approvals::{Asked, AskedGroup};
 pub use freezes::freeze_of;
+pub use hold_message::for_reason;
 pub(super) use hold_message::{Attention, Notice};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;

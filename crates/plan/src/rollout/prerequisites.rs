@@ -1,4 +1,4 @@
-//! The add-ons that another one depends on (`tidegate.io/depends-on`), cluster by cluster.
+//! The add-ons that another one depends on (`spec.dependsOn` of its AddOnRollout), cluster by cluster.
 //!
 //! Decides whether they run there with their desired configuration, and the message of a cluster that waits for them. It compares
 //! their actual and desired configuration and ignores their rollouts. A cycle is reported, and ends no wait.
@@ -57,14 +57,14 @@ pub(super) struct Prerequisites<'v> {
 
 impl<'v> Prerequisites<'v> {
     pub(super) fn of(view: &View<'v>) -> Self {
-        let each = view.addon.depends_on.iter().map(|name| Prerequisite {
+        let each = view.rollout().depends_on().iter().map(|name| Prerequisite {
             name,
             clusters: view.sibling(name).map(|other| standings(&other)),
         });
-        let direct = view.addon.depends_on.iter().map(|name| &**name);
+        let direct = view.rollout().depends_on().iter().map(|name| &**name);
         let of = |name: &str| {
-            let other = view.sibling(name).map(|other| other.addon);
-            let named = other.into_iter().flat_map(|addon| &addon.depends_on);
+            let other = view.sibling(name).map(|other| other.rollout());
+            let named = other.into_iter().flat_map(|settings| settings.depends_on());
             named.map(|name| &**name).collect()
         };
         Self {

@@ -59,6 +59,8 @@ pub(super) struct Rolling<'v> {
     pub place: Option<(Name, Name)>,
     /// Whether it is paused.
     pub paused: bool,
+    /// The reason of the pause, "" if there is none.
+    pub pause: &'v str,
     /// What the clusters say that it does not reach.
     pub outside: Notice,
     /// Why it reaches no cluster at all.
@@ -90,7 +92,8 @@ impl<'v> Rolling<'v> {
                         .flatten()
                         .collect(),
                     course: Course::within(update.at_once),
-                    paused: addon.paused.placement(namespace, name),
+                    paused: view.rollout().pause(namespace, name).is_some(),
+                    pause: view.rollout().pause(namespace, name).unwrap_or_default(),
                     outside: if exists {
                         Notice::outside(&what)
                     } else {
@@ -106,7 +109,8 @@ impl<'v> Rolling<'v> {
             Err(fault) => Some(Self {
                 clusters: BTreeSet::new(),
                 course: Course::within(Limit::All),
-                paused: addon.paused.everything(),
+                paused: view.rollout().pause_of_all().is_some(),
+                pause: view.rollout().pause_of_all().unwrap_or_default(),
                 outside: Notice::fault("spec.configuration", fault),
                 blocker: Some(Blocker::fault(fault)),
                 unknown: None,

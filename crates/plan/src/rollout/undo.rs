@@ -23,13 +23,13 @@ const NAMED: usize = 3;
 const SHORT: usize = 8;
 
 const NEVER: &str = "no last known good configuration is recorded: the controllers record it when all clusters of the placement run well \
-                     while the annotation tidegate.io/on-failure requests an undo";
+                     while spec.onFailure of the AddOnRollout is Undo";
 const SAME: &str = "the configuration that failed is the last known good configuration";
 const GOVERNED: &str =
     "spec.configuration.rolloutStrategy controls the rollout, and it does not count failures";
 const LONG: &str = "there are more configurations than a condition can list";
 const AHEAD: &str =
-    "the time in the annotation tidegate.io/retried is in the future; no rollout is undone before that time";
+    "the time in spec.retriedAt of the AddOnRollout is in the future; no rollout is undone before that time";
 
 /// Whether the rollout over one placement is undone.
 #[derive(Debug)]
@@ -58,7 +58,7 @@ impl<'a> Undo<'a> {
             return Self::Stands(undone, &way.good);
         }
         let by = selected.by;
-        let asked = view.addon.on_failure.placement(&by.namespace, &by.name) == OnFailure::Undo;
+        let asked = view.rollout().on_failure(&by.namespace, &by.name) == OnFailure::Undo;
         let goes_on = selected.known != DecisionState::Decided || placed.paused || placed.blocker.is_some();
         let Some(breach) = placed
             .breach
@@ -83,7 +83,7 @@ impl<'a> Undo<'a> {
         if let Some(lost) = way.good.lost() {
             return never(&gone(lost));
         }
-        let retried = view.addon.retried.placement(&by.namespace, &by.name);
+        let retried = view.rollout().retried_at(&by.namespace, &by.name);
         if let Some(at) = retried.filter(|at| *at > now) {
             return Self::Impossible(AHEAD.to_owned(), Some(at));
         }

@@ -138,6 +138,8 @@ pub(super) struct Feed<'v> {
     pub shut: Option<Notice>,
     /// Whether it is paused.
     pub paused: bool,
+    /// The reason of the pause, "" if there is none.
+    pub pause: &'v str,
     /// What is wrong with its strategy.
     pub fault: Option<Name>,
     direction: Direction,
@@ -180,7 +182,8 @@ impl<'v> Feed<'v> {
             (None, DecisionState::NoPlacement | DecisionState::NoDecision | DecisionState::Decided) => None,
         };
         Self {
-            paused: view.addon.paused.placement(&by.namespace, &by.name),
+            paused: view.rollout().pause(&by.namespace, &by.name).is_some(),
+            pause: view.rollout().pause(&by.namespace, &by.name).unwrap_or_default(),
             what,
             course,
             shut,
@@ -321,7 +324,7 @@ fn blocked(verdicts: &[Verdict]) -> usize {
 
 /// Notes a promotion of soaks in a course. Where there is no soak it makes no difference, and is not noted.
 fn promoted(view: &View<'_>, by: &PlacementUse, course: Course) -> Course {
-    let promoted = view.addon.promoted.placement(&by.namespace, &by.name);
+    let promoted = view.rollout().promoted_at(&by.namespace, &by.name);
     Course {
         promoted: promoted.filter(|_| !course.soak.is_zero()),
         ..course

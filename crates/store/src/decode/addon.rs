@@ -3,7 +3,7 @@
 //! Decides how its many spellings become one record. Never judges a strategy: what is invalid is kept with its fault.
 
 use crate::decode::read::{annotation, config_type, configs, meta, shared};
-use crate::decode::rollout::{approval_terms, configuration_rollout, paused, promoted, rollout};
+use crate::decode::rollout::{configuration_rollout, rollout};
 use crate::decode::status::{applied, conditions};
 use crate::facts::AddonFacts;
 use crate::names::Names;
@@ -13,10 +13,9 @@ use crate::terms;
 use api::ConfigSpecHash;
 use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDEGATE};
 use api::v1alpha1 as wire;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubernetes::field::Path;
-use model::Name;
-use model::rule::ROLLOUT_WINDOW;
-use model::{FailureModes, RolloutWindows, listed_addons, parse_selector};
+use model::{Approvals, Name, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -25,7 +24,6 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
     let strategy = spec.install_strategy.as_ref();
     let placements = strategy.into_iter().flat_map(|strategy| &strategy.placements);
     let status = object.status.as_ref();
-    let stops = annotation(&object.metadata, terms::PAUSED).map(String::as_str);
     Ok(AddOn {
         meta: meta(&object.metadata)?,
         name: shared(object.metadata.name.as_ref(), names),
@@ -43,16 +41,10 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         configuration_rollout: configuration_rollout(
             configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
         ),
-        paused: paused(stops),
-        promoted: promoted(annotation(&object.metadata, terms::PROMOTED).map(String::as_str)),
-        on_failure: annotation(&object.metadata, terms::ON_FAILURE)
-            .and_then(|text| FailureModes::parse(text).ok())
+        approvals: annotation(&object.metadata, terms::APPROVED)
+            .map(|text| Approvals::read(text))
             .unwrap_or_default(),
-        retried: promoted(annotation(&object.metadata, terms::RETRIED).map(String::as_str)),
-        approval: approval_terms(|key| annotation(&object.metadata, key).map(String::as_str)),
-        windows: annotation(&object.metadata, terms::ROLLOUT_WINDOW).map(|text| windows(text)),
-        windows_text: shared(annotation(&object.metadata, terms::ROLLOUT_WINDOW), names),
-        depends_on: depends_on(annotation(&object.metadata, terms::DEPENDS_ON), names),
+        outdated: outdated(&object.metadata, names),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),
         strategy: install_strategy(strategy, names),
@@ -87,28 +79,14 @@ fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
     AddonFacts::of(&object.spec)
         .protecting(says(terms::PROTECTED_CONFIGS))
         .merging(says(terms::MERGED_CONFIGS))
-        .depending(says(terms::DEPENDS_ON))
-        .pausing(says(terms::PAUSED))
-        .awaiting(says(terms::APPROVAL_BEFORE))
 }
 
-fn windows(text: &str) -> Result<RolloutWindows, Name> {
-    RolloutWindows::parse(text).map_err(|wrong| {
-        let path = Path::root()
-            .key("metadata")
-            .key("annotations")
-            .entry(terms::ROLLOUT_WINDOW);
-        let each = wrong
-            .into_iter()
-            .map(|fault| fault.at(path.clone(), ROLLOUT_WINDOW).to_string());
-        Name::from(each.collect::<Vec<_>>().join("; "))
-    })
-}
-
-fn depends_on(annotation: Option<&String>, names: &mut Names) -> Box<[Name]> {
-    let listed = annotation.into_iter().flat_map(|text| listed_addons(text));
-    let sorted: std::collections::BTreeSet<Name> = listed.map(|name| names.share(name)).collect();
-    sorted.into_iter().collect()
+/// Tells which annotations have to be replaced. A pause that nobody reads any more must not end by itself.
+fn outdated(meta: &ObjectMeta, names: &mut Names) -> Option<Name> {
+    let mut found = terms::REPLACED
+        .iter()
+        .filter(|one| annotation(meta, one.annotation).is_some());
+    found.next().map(|one| names.share(&one.told()))
 }
 
 fn lifecycle(annotation: Option<&String>, names: &mut Names) -> Lifecycle {

@@ -8,14 +8,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::decode::read::parse;
-use crate::decode::rollout::{configuration_rollout, paused, rollout};
+use crate::decode::rollout::{configuration_rollout, rollout};
 use crate::kind::Kind;
-use crate::record::rollout::Paused;
 use api::v1alpha1 as wire;
 use kubernetes::field::Path;
 use model::{
-    ApprovalBefore, ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference,
-    RollingUpdate, RolloutStrategy, listed_addons, listed_types,
+    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
+    RolloutStrategy, listed_types,
 };
 
 /// The spec that a placement gives to the add-ons it creates.
@@ -57,12 +56,6 @@ pub struct AddonFacts {
     pub placements: Vec<AddonPlacement>,
     /// How changes of `spec.configuration` are rolled out; absent where that is invalid, and no cluster moves.
     pub configuration_rollout: Option<ConfigRollout>,
-    /// The placements whose rollouts are paused.
-    pub paused: Paused,
-    /// Before which decision groups changes wait for an approval; absent where the add-on asks for none.
-    pub approval_before: Option<ApprovalBefore>,
-    /// The add-ons that it depends on.
-    pub depends_on: BTreeSet<Name>,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
     /// Whether the `AddOnDeploymentConfig`s of all layers count, each for what those above it leave open.
@@ -86,28 +79,6 @@ impl AddonFacts {
             let of = of.as_ref();
             of.is_ok_and(|of| Kind::of_config(of.group(), of.resource()) == Some(Kind::DeploymentConfig))
         });
-        self
-    }
-
-    /// Returns the same of an add-on with this annotation about paused rollouts.
-    #[must_use]
-    pub fn pausing(mut self, annotation: Option<&str>) -> Self {
-        self.paused = paused(annotation);
-        self
-    }
-
-    /// Returns the same of an add-on with this annotation about approvals; what is invalid is no fact.
-    #[must_use]
-    pub fn awaiting(mut self, annotation: Option<&str>) -> Self {
-        self.approval_before = annotation.and_then(|text| ApprovalBefore::parse(text).ok());
-        self
-    }
-
-    /// Returns the same of an add-on with this annotation about the add-ons that it depends on.
-    #[must_use]
-    pub fn depending(mut self, annotation: Option<&str>) -> Self {
-        let listed = listed_addons(annotation.unwrap_or_default());
-        self.depends_on = listed.map(Name::from).collect();
         self
     }
 

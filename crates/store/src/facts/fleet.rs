@@ -19,7 +19,7 @@ use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
 use crate::record::Content;
 use crate::registration::RoleFacts;
-use model::{ConfigReference, ConfigType, InstallNamespace};
+use model::{ConfigReference, ConfigType, InstallNamespace, RolloutSettings};
 
 /// Values under two names, the outer one first.
 pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
@@ -33,6 +33,8 @@ pub struct Facts {
     pub known: Completeness,
     /// Add-ons by name.
     pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
+    /// Settings of the rollouts of add-ons; an add-on of which nothing is set, or nothing that can be read, is absent.
+    pub rollouts: Arc<BTreeMap<Arc<str>, Arc<RolloutSettings>>>,
     /// Placements by namespace, then name.
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
@@ -87,6 +89,13 @@ impl Facts {
     #[must_use]
     pub fn with_addon(mut self, name: &str, addon: AddonFacts) -> Self {
         Arc::make_mut(&mut self.addons).insert(name.into(), Arc::new(addon));
+        self
+    }
+
+    /// Returns these facts with the settings of the rollouts of an add-on.
+    #[must_use]
+    pub fn with_rollout(mut self, addon: &str, settings: RolloutSettings) -> Self {
+        Arc::make_mut(&mut self.rollouts).insert(addon.into(), Arc::new(settings));
         self
     }
 
@@ -212,6 +221,11 @@ impl Facts {
     /// Returns what is known about an add-on.
     pub fn addon(&self, name: &str) -> Option<&AddonFacts> {
         self.addons.get(name).map(Arc::as_ref)
+    }
+
+    /// Returns the settings of the rollouts of an add-on.
+    pub fn rollout(&self, addon: &str) -> Option<&RolloutSettings> {
+        self.rollouts.get(addon).map(Arc::as_ref)
     }
 
     /// Returns the names of all add-ons.

@@ -87,7 +87,6 @@ impl Kind {
             Need::Always | Need::WhereServed => false,
             Need::ForRegistration
             | Need::ForRights
-            | Need::ForRollUps
             | Need::ForPolicies
             | Need::ForUpgrades
             | Need::ForUndo => true,

@@ -28,8 +28,6 @@ pub(super) enum Need {
     ForRegistration,
     /// The roles that agents may have.
     ForRights,
-    /// A status that is written to a kind of Tidegate.
-    ForRollUps,
     /// Upgrades of whole clusters.
     ForUpgrades,
     /// What policies ask about namespaces.
@@ -104,7 +102,7 @@ impl Need {
     /// Returns what is lost where a hub withholds such a kind; nothing where Tidegate needs it.
     pub(super) const fn lost(self) -> Option<&'static str> {
         match self {
-            Self::Always | Self::WhereServed | Self::ForRollUps => None,
+            Self::Always | Self::WhereServed => None,
             Self::ForRegistration => Some("agents are not registered"),
             Self::ForRights => Some(NO_ROLES),
             Self::ForUpgrades => Some("clusters are not upgraded"),

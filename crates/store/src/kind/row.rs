@@ -268,12 +268,13 @@ kinds! {
     .losing("agents get no certificate")
     .in_memory(Memory::OfAgents)
     .writes(&[Write::new("approval", &["patch"], "certificates of agents")]);
-    /// `AddOnRollout`, the roll-up of an add-on
+    /// `AddOnRollout`: the settings and the roll-up of an add-on
     Rollout = Row::new(
         cluster_scoped(OWN_GROUP, "v1alpha1", "AddOnRollout", "addonrollouts"),
-        Need::ForRollUps,
-        Holds::Nothing,
+        Need::WhereServed,
+        Holds::AddOn,
     )
+    .for_admission(Read::Watched)
     .writes(&[
         Write::new("", &["create"], ROLL_UP),
         Write::new("", &["patch", "delete"], ROLL_UP)

@@ -112,9 +112,6 @@ fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
         let place = (update.namespace.as_str().into(), update.name.as_str().into());
         mentioned.note(&mut store.indexes.by_placement, &place, &owner);
     }
-    for name in &addon.depends_on {
-        mentioned.note(&mut store.indexes.dependents, name, &addon.name);
-    }
     for used in &addon.placements {
         let place = (used.namespace.clone(), used.name.clone());
         mentioned.note(&mut store.indexes.by_placement, &place, &owner);

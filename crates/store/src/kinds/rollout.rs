@@ -1,17 +1,24 @@
-//! `AddOnRollout`: the roll-up of an add-on in a kind of our own.
+//! `AddOnRollout`: the settings of an add-on's rollouts, and its roll-up.
 //!
-//! Decides that it concerns the add-on of its name, and none of its clusters.
+//! Decides that its settings concern all clusters of the add-on of its name, and its status none of them.
+
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
 use super::stored::Plain;
 use crate::decode::read::{meta, owners, parse};
+use crate::decode::rollout::text_of;
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
+use crate::parts::mentions::Mentioned;
 use crate::record::RollUp;
 use crate::store::Store;
+use crate::view::View;
 use api::AddOnRollout;
+use kubernetes::field::Path;
+use model::{Name, RolloutSettings};
 
 /// The row of the kind.
 pub(crate) struct Rollout;
@@ -30,18 +37,69 @@ impl Plain for Rollout {
             .cloned()
             .unwrap_or_default();
         status.remove("conditions");
+        let settings = RolloutSettings::parse(&parsed.spec, &Path::root().key("spec"));
         Ok(RollUp {
             meta: meta(&parsed.metadata)?,
             addon: store.names.share(&parsed.spec.addon),
+            settings: settings.map(Arc::new).map_err(|wrong| text_of(&wrong)),
             owners: owners(parsed.metadata.owner_references.as_ref(), &mut store.names),
             conditions: conditions(&stated.conditions, &mut store.names),
             status,
         })
     }
 
-    fn changed(store: &mut Store, key: &ObjectKey, _before: Option<&RollUp>, touched: &mut Touched) {
+    fn changed(store: &mut Store, key: &ObjectKey, before: Option<&RollUp>, touched: &mut Touched) {
         let owner = Owner::addon(&key.name);
-        store.changes.of_none(&owner);
+        let place = key.place();
+        let now = store
+            .kept
+            .get::<Self>(&place)
+            .map(|record| record.settings.clone());
+        let before = before.map(|record| &record.settings);
+        if now.as_ref() == before {
+            store.changes.of_none(&owner);
+        } else {
+            let name = store.names.share(&key.name);
+            mention(store, &name, before, Mentioned::NoMore);
+            mention(store, &name, now.as_ref(), Mentioned::Now);
+            store.published.addon_changed(&name);
+            store.changes.of_all(&owner);
+        }
         touched.insert(owner);
+    }
+}
+
+type Settings = Result<Arc<RolloutSettings>, Name>;
+
+fn mention(store: &mut Store, addon: &Name, settings: Option<&Settings>, mentioned: Mentioned) {
+    let Some(Ok(settings)) = settings else { return };
+    for name in settings.depends_on() {
+        mentioned.note(&mut store.indexes.dependents, name, addon);
+    }
+}
+
+impl Store {
+    /// Returns the settings of an add-on's rollouts, or what is wrong with them; absent where it has none.
+    pub(crate) fn rollout_settings(&self, addon: &Name) -> Option<&Settings> {
+        let place = (Name::default(), addon.clone());
+        self.kept.get::<Rollout>(&place).map(|record| &record.settings)
+    }
+}
+
+impl<'s> View<'s> {
+    /// Returns the settings of the add-on's rollouts. While they cannot be read nothing is set, and [`Self::rollout_fault`] says why.
+    pub fn rollout(&self) -> &'s RolloutSettings {
+        static NONE: LazyLock<RolloutSettings> = LazyLock::new(RolloutSettings::default);
+        match self.store.rollout_settings(&self.addon.name) {
+            Some(Ok(settings)) => settings,
+            Some(Err(_)) | None => &NONE,
+        }
+    }
+
+    /// Returns why it is not known what is set: then no change starts.
+    pub fn rollout_fault(&self) -> Option<&'s Name> {
+        let unread = self.store.rollout_settings(&self.addon.name);
+        let unread = unread.and_then(|settings| settings.as_ref().err());
+        self.addon.outdated.as_ref().or(unread)
     }
 }

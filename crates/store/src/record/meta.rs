@@ -4,7 +4,7 @@
 
 use super::sparse::{SparseNumber, SparseTime};
 use jiff::Timestamp;
-use model::Name;
+use model::{Name, RolloutSettings};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -137,13 +137,15 @@ impl Claims {
     }
 }
 
-/// An `AddOnRollout`: the roll-up of the add-on of its name.
+/// An `AddOnRollout`: the settings and the roll-up of the add-on of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollUp {
     /// Identity and revision.
     pub meta: Meta,
     /// `spec.addon`
     pub addon: Name,
+    /// The settings of its rollouts, or what is wrong with them.
+    pub settings: Result<Arc<RolloutSettings>, Name>,
     /// `metadata.ownerReferences`
     pub owners: Vec<OwnerReference>,
     /// `status.conditions`

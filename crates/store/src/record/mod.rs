@@ -12,6 +12,6 @@ pub(super) mod work;
 
 pub use meta::*;
 pub use objects::*;
-pub use rollout::{ApprovalTerms, Paused, Progression, ProgressionReference, Promoted};
+pub use rollout::{Progression, ProgressionReference};
 pub(crate) use sparse::SparseTime;
 pub use undo::{PinnedConfig, PinnedContent, Undone};

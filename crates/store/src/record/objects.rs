@@ -14,14 +14,13 @@ use crate::names::LabelMap;
 use crate::record::meta::Claims;
 use crate::record::meta::{Condition, Meta, OwnerReference, Status};
 pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
-use crate::record::rollout::{ApprovalTerms, Paused, Progression, Promoted};
+use crate::record::rollout::Progression;
 pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
 use model::Name;
-use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
-use model::{FailureModes, RolloutWindows};
+use model::{Approvals, ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,22 +202,10 @@ pub struct AddOn {
     pub configuration: Vec<ConfigRef>,
     /// How changes of `spec.configuration.configs` are rolled out, or what is wrong with the strategy.
     pub configuration_rollout: Result<ConfigRollout, Name>,
-    /// The rollouts that the annotation pauses.
-    pub paused: Paused,
-    /// The soaks that the annotation ends.
-    pub promoted: Promoted,
-    /// What becomes of rollouts that have stopped. What is invalid undoes nothing.
-    pub on_failure: FailureModes,
-    /// Until when undone content is tried again, by placement.
-    pub retried: Promoted,
-    /// Where changes wait for an approval, and which are given.
-    pub approval: ApprovalTerms,
-    /// When changes are rolled out, or what is wrong with that; always where nothing is said.
-    pub windows: Option<Result<RolloutWindows, Name>>,
-    /// The annotation that says so, "" when it is absent.
-    pub windows_text: Name,
-    /// The add-ons that have to run on a cluster before it is installed or upgraded there, sorted.
-    pub depends_on: Box<[Name]>,
+    /// Which contents are approved of.
+    pub approvals: Approvals,
+    /// What is wrong with annotations in which settings of rollouts stood once; absent where there are none.
+    pub outdated: Option<Name>,
     /// Until when its removals go without a budget.
     pub removals_until: Option<Timestamp>,
     /// How the add-on finds its clusters.

@@ -12,8 +12,9 @@ use store::{Instance, PlacementUse, Reference, View};
 
 /// Clusters of a placement start that should wait.
 pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<String> {
-    let terms = &view.addon.approval;
-    if terms.before(&by.namespace, &by.name).is_none()
+    let settings = view.rollout();
+    let given = &view.addon.approvals;
+    if settings.approval_before(&by.namespace, &by.name).is_empty()
         || view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
     {
         return None;
@@ -22,9 +23,14 @@ pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'
     let is_early = |member: &&Member<'_>| {
         let (index, group) = &member.group;
         !is_its_own(member.instance)
-            && each_hash(&member.after)
-                .iter()
-                .all(|hash| terms.holds(place.0, place.1, (*index, group), hash))
+            && each_hash(&member.after).iter().all(|hash| {
+                let called = if group.is_empty() {
+                    index.to_string()
+                } else {
+                    group.to_string()
+                };
+                settings.needs_approval(place, (*index, group)) && !given.has(place, &called, hash)
+            })
             && (has_anything(member.instance) || !is_run_by_another(member, members))
     };
     let mut starting = members.iter().filter(|member| member.standing.starts);

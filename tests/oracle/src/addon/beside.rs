@@ -1,14 +1,15 @@
-//! What holds changes beside rollouts: other add-ons that have to run first, freezes, windows, and an invalid `approval-before`.
+//! What holds changes beside rollouts: other add-ons that have to run first, freezes, windows, and invalid settings.
 //!
 //! Decides only what is certain, from the view and the writes alone: an add-on that is not on the cluster, goes, or has not
 //! confirmed what it is assigned is not there, whatever else it should have.
 
 use jiff::Timestamp;
 
+use super::pace::{FoundHome, homes};
 use super::standing::{Terms, Written, standing, there};
 use model::ProgressDeadline;
 use model::upgrade::WindowState;
-use store::{Instance, Reference, Status, View};
+use store::{Instance, Name, Reference, Status, View};
 
 /// Returns what starts although something beside its rollout holds it.
 pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> Vec<String> {
@@ -36,7 +37,7 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
 /// Clusters start before an add-on that this one depends on is there.
 fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
     let lacks = |instance: &&&Instance| {
-        let mut needed = view.addon.depends_on.iter();
+        let mut needed = view.rollout().depends_on().iter();
         needed.any(|name| {
             let other = view.sibling(name);
             !other.is_some_and(|other| other.instance(&instance.cluster).is_some_and(is_there))
@@ -74,27 +75,31 @@ fn frozen(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<Str
 
 /// Clusters that have something are changed while no window is open.
 fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<String> {
-    let is_shut = view.addon.windows.as_ref().is_some_and(|windows| {
-        let state = windows.as_ref().map(|windows| windows.at(now));
-        matches!(state, Ok(WindowState::Shut(_)) | Err(_))
-    });
+    let (homes, settings) = (homes(view), view.rollout());
+    let is_shut = |cluster: &Name| {
+        let windows = match homes.of(cluster) {
+            FoundHome::At(index) => {
+                let by = view.addon.placements.get(index);
+                by.and_then(|by| settings.windows(&by.namespace, &by.name))
+            }
+            FoundHome::None => settings.windows_of_all(),
+            FoundHome::Unclear => None,
+        };
+        windows.is_some_and(|windows| matches!(windows.at(now), WindowState::Shut(_)))
+    };
     let has_something = |instance: &&&Instance| {
         let mut references = instance.references.iter();
-        is_shut && references.any(Reference::is_applied)
+        is_shut(&instance.cluster) && references.any(Reference::is_applied)
     };
     told(starting.iter().filter(has_something), "no window is open")
 }
 
-/// Clusters that have something are changed while it is not known where changes wait for an approval.
+/// Clusters start while it is not known what is set for the rollouts.
 fn unclear(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
-    let is_unclear = matches!(view.addon.approval.before, Some(Err(_)));
-    let has_something = |instance: &&&Instance| {
-        let mut references = instance.references.iter();
-        is_unclear && references.any(Reference::is_applied)
-    };
+    let is_unclear = view.rollout_fault().is_some();
     told(
-        starting.iter().filter(has_something),
-        "it is not known whether it waits for an approval",
+        starting.iter().filter(|_| is_unclear),
+        "it is not known what is set for the rollout",
     )
 }
 

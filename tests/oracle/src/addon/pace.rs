@@ -27,7 +27,7 @@ pub(super) fn broken(
     let mut broken: Vec<String> = homeless(view, homes, written, now).into_iter().collect();
     for (index, by) in rolling_entries(view) {
         let Ok(strategy) = &by.rollout else { continue };
-        let paused = view.addon.paused.placement(&by.namespace, &by.name);
+        let paused = view.rollout().pause(&by.namespace, &by.name).is_some();
         let per_group = view
             .placement(&by.namespace, &by.name)
             .and_then(|found| found.per_group);
@@ -144,7 +144,7 @@ pub(super) fn homes<'v>(view: &View<'v>) -> Homes<'v> {
 
 /// What belongs to no placement moves at once, unless everything is paused.
 fn homeless(view: &View<'_>, homes: &Homes<'_>, written: &Written<'_>, now: Timestamp) -> Option<String> {
-    if !view.addon.paused.everything() || !homes.is_whole {
+    if view.rollout().pause_of_all().is_none() || !homes.is_whole {
         return None;
     }
     let terms = Terms {

@@ -22,7 +22,7 @@ struct Reach<'v> {
 
 impl<'v> Reach<'v> {
     fn of(view: &View<'v>) -> Option<Self> {
-        let paused = &view.addon.paused;
+        let settings = view.rollout();
         match &view.addon.configuration_rollout {
             Ok(ConfigRollout::UpdateAll) => None,
             Ok(ConfigRollout::RollingUpdateWithPlacement(update)) => {
@@ -32,14 +32,14 @@ impl<'v> Reach<'v> {
                 Some(Self {
                     clusters: decided.into_iter().flatten().collect(),
                     limit: update.at_once,
-                    paused: paused.placement(&namespace, &name),
+                    paused: settings.pause(&namespace, &name).is_some(),
                 })
             }
             // An invalid strategy updates no cluster.
             Err(_) => Some(Self {
                 clusters: BTreeSet::new(),
                 limit: Limit::All,
-                paused: paused.everything(),
+                paused: settings.pause_of_all().is_some(),
             }),
         }
     }

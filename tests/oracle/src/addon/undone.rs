@@ -36,12 +36,12 @@ pub(super) fn goes_back(view: &View<'_>, by: &PlacementUse, written: &Written<'_
     written.values().any(|after| is_of(after, &good))
 }
 
-/// The note that the content of a placement was undone, unless the add-on asks for it to be tried again (`tidegate.io/retried`).
+/// The note that the content of a placement was undone, unless the add-on asks for it to be tried again (`spec.retriedAt`).
 fn note<'v>(view: &View<'v>, by: &PlacementUse) -> Option<(&'v Progression, Undone)> {
     let mut noted = view.addon.progressions.iter().flatten();
     let found = noted.find(|one| one.namespace == by.namespace && one.name == by.name)?;
     let undone = found.undone()?;
-    let retried = view.addon.retried.placement(&by.namespace, &by.name);
+    let retried = view.rollout().retried_at(&by.namespace, &by.name);
     retried
         .is_none_or(|at| at <= undone.since)
         .then_some((found, undone))

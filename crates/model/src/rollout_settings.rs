@@ -1,0 +1,399 @@
+//! The settings of an add-on's rollouts, and which of them counts for a placement.
+//!
+//! Decides which values of an AddOnRollout have a meaning: the gate refuses the others, and the planners hold all changes of the add-on
+//! until they are corrected. Never decides who starts.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use api::{AddOnRolloutSpec, PlacementRolloutSettings, RolloutSettings as Raw};
+use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
+
+use crate::names::{AddonName, Name};
+use crate::rollout_window::RolloutWindows;
+use crate::rule;
+
+/// What a decision group looks like.
+const GROUP: &str = "must be the name or the index of a decision group, or \"*\" for all groups";
+/// The form of a time.
+const TIME: &str = "must be a time such as \"2026-12-20T00:00:00Z\"";
+/// Every decision group.
+const ALL: &str = "*";
+const OUTCOMES: [&str; 2] = ["Stop", "Undo"];
+/// So many known good configurations are kept where nothing is said.
+const REVISIONS: usize = 10;
+const MOST_REVISIONS: i64 = 100;
+
+/// What becomes of the clusters of a rollout that has stopped.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// They keep their current configuration; going back is left to a user.
+    #[default]
+    Stop,
+    /// They go back to what was last known to be good.
+    Undo,
+}
+
+/// The settings of the rollouts of one add-on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RolloutSettings {
+    all: Level,
+    placements: BTreeMap<(String, String), Level>,
+    depends_on: Vec<Name>,
+    revisions: Option<usize>,
+}
+
+/// What is set at one level: for all placements, or for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Level {
+    pause: Option<String>,
+    windows: Option<RolloutWindows>,
+    groups: Option<Vec<String>>,
+    on_failure: Option<OnFailure>,
+    promoted_at: Option<Timestamp>,
+    retried_at: Option<Timestamp>,
+}
+
+impl RolloutSettings {
+    /// Reads the spec of an AddOnRollout that stands at `path`.
+    ///
+    /// # Errors
+    ///
+    /// Returns everything that is wrong with it.
+    pub fn parse(raw: &AddOnRolloutSpec, path: &Path) -> Result<Self, Vec<Violation>> {
+        let mut wrong = Vec::new();
+        let mut depends_on = Vec::new();
+        for (index, name) in raw.depends_on.iter().flatten().enumerate() {
+            match AddonName::parse(name) {
+                Ok(_) => depends_on.push(Name::from(name.as_str())),
+                Err(fault) => wrong.push(fault.at(path.key("dependsOn").index(index), rule::DEPENDENCY_NAME)),
+            }
+        }
+        depends_on.sort();
+        depends_on.dedup();
+        let revisions = raw.revision_history_limit.and_then(|limit| {
+            if !(0..=MOST_REVISIONS).contains(&limit) {
+                let detail = format!("must be between 0 and {MOST_REVISIONS}");
+                let fault = Fault::of_text(Class::Invalid, &limit.to_string(), detail);
+                wrong.push(fault.at(path.key("revisionHistoryLimit"), rule::ROLLOUT_REVISIONS));
+            }
+            usize::try_from(limit).ok()
+        });
+        let all = Level::parse(&raw.settings, path, &mut wrong);
+        let mut placements = BTreeMap::new();
+        for (index, placement) in raw.placements.iter().enumerate() {
+            let path = path.key("placements").index(index);
+            let level = Level::parse(&placement.settings, &path, &mut wrong);
+            if let Some(place) = place(placement, &path, &mut wrong)
+                && placements.insert(place, level).is_some()
+            {
+                let fault = Fault::of_text(
+                    Class::Duplicate,
+                    &placement.name,
+                    "this placement is listed above; set all of its settings there",
+                );
+                wrong.push(fault.at(path.key("name"), rule::ROLLOUT_PLACEMENTS));
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(wrong);
+        }
+        Ok(Self {
+            all,
+            placements,
+            depends_on,
+            revisions,
+        })
+    }
+
+    /// Returns whether nothing is set.
+    pub fn is_empty(&self) -> bool {
+        let none = Level::default();
+        self.depends_on.is_empty()
+            && self.revisions.is_none()
+            && self.all == none
+            && self.placements.values().all(|level| *level == none)
+    }
+
+    /// Returns what the levels say of a placement, its own first.
+    fn levels(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Level> {
+        // Thousands of clusters ask, of add-ons that mostly set nothing.
+        let own = if self.placements.is_empty() {
+            None
+        } else {
+            self.placements.get(&(namespace.to_owned(), name.to_owned()))
+        };
+        own.into_iter().chain([&self.all])
+    }
+
+    /// Returns the reason of the pause of all placements, "" if none is given; absent while they are not paused.
+    pub fn pause_of_all(&self) -> Option<&str> {
+        self.all.pause.as_deref()
+    }
+
+    /// Returns the reason of the pause of a placement, "" if none is given; absent while it is not paused.
+    pub fn pause(&self, namespace: &str, name: &str) -> Option<&str> {
+        self.levels(namespace, name)
+            .find_map(|level| level.pause.as_deref())
+    }
+
+    /// Returns the placements that are paused on their own.
+    pub fn paused_placements(&self) -> impl Iterator<Item = (&str, &str)> {
+        let paused = self.placements.iter().filter(|(_, level)| level.pause.is_some());
+        paused.map(|((namespace, name), _)| (namespace.as_str(), name.as_str()))
+    }
+
+    /// Returns the placements that have settings of their own.
+    pub fn placements(&self) -> impl Iterator<Item = (&str, &str)> {
+        let each = self.placements.keys();
+        each.map(|(namespace, name)| (namespace.as_str(), name.as_str()))
+    }
+
+    /// Returns when changes may start on the clusters of a placement; absent if at any time.
+    pub fn windows(&self, namespace: &str, name: &str) -> Option<&RolloutWindows> {
+        let set = self
+            .levels(namespace, name)
+            .find_map(|level| level.windows.as_ref());
+        set.filter(|windows| !windows.is_empty())
+    }
+
+    /// Returns when changes may start on clusters without a placement; absent if at any time.
+    pub fn windows_of_all(&self) -> Option<&RolloutWindows> {
+        self.all.windows.as_ref().filter(|windows| !windows.is_empty())
+    }
+
+    /// Returns the decision groups of a placement before which changes wait for approval: names, indexes, or `*`.
+    pub fn approval_before(&self, namespace: &str, name: &str) -> &[String] {
+        let set = self
+            .levels(namespace, name)
+            .find_map(|level| level.groups.as_deref());
+        set.unwrap_or_default()
+    }
+
+    /// Returns whether changes wait for approval before a decision group of a placement.
+    pub fn needs_approval(&self, (namespace, name): (&str, &str), (index, group): (u32, &str)) -> bool {
+        let mut asked = self.approval_before(namespace, name).iter();
+        asked.any(|asked| asked == ALL || (!group.is_empty() && asked == group) || asked.parse() == Ok(index))
+    }
+
+    /// Returns what becomes of a rollout over a placement that has stopped.
+    pub fn on_failure(&self, namespace: &str, name: &str) -> OnFailure {
+        let set = self.levels(namespace, name).find_map(|level| level.on_failure);
+        set.unwrap_or_default()
+    }
+
+    /// Returns the time before which clusters of a placement that had succeeded need not soak any longer: the later one of its own and
+    /// of that for all.
+    pub fn promoted_at(&self, namespace: &str, name: &str) -> Option<Timestamp> {
+        self.levels(namespace, name)
+            .filter_map(|level| level.promoted_at)
+            .max()
+    }
+
+    /// Returns the time before which what was undone over a placement is tried again: the later one of its own and of that for all.
+    pub fn retried_at(&self, namespace: &str, name: &str) -> Option<Timestamp> {
+        self.levels(namespace, name)
+            .filter_map(|level| level.retried_at)
+            .max()
+    }
+
+    /// Returns the add-ons that have to run on a cluster before this one is installed or changed there, sorted.
+    pub fn depends_on(&self) -> &[Name] {
+        &self.depends_on
+    }
+
+    /// Returns how many known good configurations are kept.
+    pub fn revision_history_limit(&self) -> usize {
+        self.revisions.unwrap_or(REVISIONS)
+    }
+}
+
+impl Level {
+    fn parse(raw: &Raw, path: &Path, wrong: &mut Vec<Violation>) -> Self {
+        let windows = raw.windows.as_ref().and_then(|windows| {
+            RolloutWindows::parse(windows, &path.key("windows"))
+                .map_err(|faults| wrong.extend(faults))
+                .ok()
+        });
+        for (index, group) in raw.approval_before.iter().flatten().enumerate() {
+            if !is_group(group) {
+                let at = path.key("approvalBefore").index(index);
+                wrong.push(Fault::of_text(Class::Invalid, group, GROUP).at(at, rule::ROLLOUT_APPROVAL));
+            }
+        }
+        let on_failure = raw.on_failure.as_deref().and_then(|text| match text {
+            "Stop" => Some(OnFailure::Stop),
+            "Undo" => Some(OnFailure::Undo),
+            _ => {
+                let known = kubernetes::field::listed(OUTCOMES);
+                let lower = text.to_ascii_lowercase();
+                let near = OUTCOMES
+                    .into_iter()
+                    .find(|known| known.to_ascii_lowercase() == lower)
+                    .or_else(|| nearest(text, OUTCOMES));
+                let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+                let fault = Fault::of_text(Class::NotSupported, text, format!("must be one of {known}"));
+                wrong.push(
+                    fault
+                        .hint_if(hint)
+                        .at(path.key("onFailure"), rule::ROLLOUT_ON_FAILURE),
+                );
+                None
+            }
+        });
+        Self {
+            pause: raw.pause.as_ref().map(|pause| pause.reason.clone()),
+            windows,
+            groups: raw.approval_before.clone(),
+            on_failure,
+            promoted_at: time(raw.promoted_at.as_deref(), &path.key("promotedAt"), wrong),
+            retried_at: time(raw.retried_at.as_deref(), &path.key("retriedAt"), wrong),
+        }
+    }
+}
+
+fn place(
+    raw: &PlacementRolloutSettings,
+    path: &Path,
+    wrong: &mut Vec<Violation>,
+) -> Option<(String, String)> {
+    let mut is_whole = true;
+    for (key, text) in [("namespace", &raw.namespace), ("name", &raw.name)] {
+        if text.is_empty() {
+            is_whole = false;
+            let fault = Fault::bare(Class::Required, "must be set: it identifies the placement");
+            wrong.push(fault.at(path.key(key), rule::ROLLOUT_PLACEMENTS));
+        }
+    }
+    is_whole.then(|| (raw.namespace.clone(), raw.name.clone()))
+}
+
+fn time(raw: Option<&str>, path: &Path, wrong: &mut Vec<Violation>) -> Option<Timestamp> {
+    let text = raw?;
+    let read = text.parse().ok();
+    if read.is_none() {
+        wrong.push(Fault::of_text(Class::Invalid, text, TIME).at(path.clone(), rule::ROLLOUT_TIMES));
+    }
+    read
+}
+
+/// Decision groups are named by label values.
+fn is_group(text: &str) -> bool {
+    let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
+    text == ALL || (!text.is_empty() && text.len() <= 63 && text.chars().all(is_sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(spec: Value) -> Result<RolloutSettings, Vec<String>> {
+        let raw: AddOnRolloutSpec = serde_json::from_value(spec).map_err(|error| vec![error.to_string()])?;
+        let read = RolloutSettings::parse(&raw, &Path::root().key("spec"));
+        read.map_err(|wrong| wrong.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_placement_overrides_single_settings() {
+        let settings = read(json!({
+            "onFailure": "Undo", "approvalBefore": ["prod"], "promotedAt": "2030-01-02T00:00:00Z",
+            "windows": [{"cron": "0 2 * * *", "duration": "1h"}],
+            "placements": [
+                {"namespace": "default", "name": "edge", "onFailure": "Stop", "windows": [], "promotedAt": "2030-01-01T00:00:00Z",
+                 "retriedAt": "2030-01-03T00:00:00Z", "pause": {"reason": "holiday"}},
+                {"namespace": "default", "name": "lab", "approvalBefore": ["2", "*"]}],
+        }))
+        .expect("it is valid");
+        assert_eq!(settings.on_failure("default", "all"), OnFailure::Undo);
+        assert_eq!(settings.on_failure("default", "edge"), OnFailure::Stop);
+        assert!(settings.windows("default", "lab").is_some() && settings.windows_of_all().is_some());
+        assert!(
+            settings.windows("default", "edge").is_none(),
+            "an empty list is at any time"
+        );
+        assert_eq!(settings.approval_before("default", "edge"), ["prod"]);
+        assert_eq!(settings.approval_before("default", "lab"), ["2", "*"]);
+        let late = "2030-01-02T00:00:00Z".parse().ok();
+        assert_eq!(
+            settings.promoted_at("default", "edge"),
+            late,
+            "the later one counts"
+        );
+        assert_eq!(settings.retried_at("default", "all"), None);
+        assert!(settings.retried_at("default", "edge").is_some());
+        assert_eq!(settings.pause("default", "edge"), Some("holiday"));
+        assert_eq!(
+            (settings.pause("default", "all"), settings.pause_of_all()),
+            (None, None)
+        );
+        assert_eq!(
+            settings.paused_placements().collect::<Vec<_>>(),
+            [("default", "edge")]
+        );
+    }
+
+    #[test]
+    fn a_pause_of_all_is_one_of_each_placement() {
+        let settings = read(json!({"pause": {}})).expect("a pause without a reason");
+        assert_eq!(settings.pause("default", "all"), Some(""));
+        assert_eq!(settings.pause_of_all(), Some(""));
+        assert!(!settings.is_empty());
+        for nothing in [
+            json!({}),
+            json!({"addon": "hello", "placements": [{"namespace": "a", "name": "b"}]}),
+        ] {
+            assert!(read(nothing).expect("nothing is set").is_empty());
+        }
+    }
+
+    #[test]
+    fn a_group_is_asked_for_by_name_or_index() {
+        let settings = read(json!({"approvalBefore": ["prod", "2"]})).expect("two groups");
+        let all = ("default", "all");
+        for (group, expected) in [
+            ((1, "prod"), true),
+            ((2, ""), true),
+            ((2, "eu"), true),
+            ((0, "2"), true),
+            ((3, "eu"), false),
+        ] {
+            assert_eq!(settings.needs_approval(all, group), expected, "{group:?}");
+        }
+        let every = read(json!({"approvalBefore": ["*"]})).expect("all groups");
+        assert!(every.needs_approval(all, (7, "")));
+        assert!(!RolloutSettings::default().needs_approval(all, (7, "")));
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once() {
+        let wrong = read(json!({
+            "dependsOn": ["a", "B!"], "revisionHistoryLimit": -1, "onFailure": "undo", "approvalBefore": ["p r"], "promotedAt": "soon",
+            "windows": [{"cron": "0 0 30 2 *", "duration": "banana"}],
+            "placements": [{"namespace": "default", "name": "a"}, {"namespace": "default", "name": "a"}, {"retriedAt": "2030"}],
+        }))
+        .expect_err("many faults");
+        let paths: Vec<&str> = wrong.iter().filter_map(|one| one.split(": ").next()).collect();
+        assert_eq!(
+            paths,
+            [
+                "spec.dependsOn[1]",
+                "spec.revisionHistoryLimit",
+                "spec.windows[0].cron",
+                "spec.windows[0].duration",
+                "spec.approvalBefore[0]",
+                "spec.onFailure",
+                "spec.promotedAt",
+                "spec.placements[1].name",
+                "spec.placements[2].retriedAt",
+                "spec.placements[2].namespace",
+                "spec.placements[2].name",
+            ]
+        );
+        assert!(
+            wrong.iter().any(|one| one.contains("did you mean \"Undo\"?")),
+            "{wrong:?}"
+        );
+    }
+}
