@@ -83,6 +83,11 @@ impl Freeze {
         self.until.is_some_and(|until| until <= now)
     }
 
+    /// Returns its begin.
+    pub fn from(&self) -> Option<Timestamp> {
+        self.from
+    }
+
     /// Returns its end.
     pub fn until(&self) -> Option<Timestamp> {
         self.until

@@ -10,7 +10,7 @@ use super::addon_status::Summary;
 use super::census::Census;
 use super::types::{Action, Revision};
 use super::{conditions, owners};
-use store::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View};
+use store::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View, terms};
 
 /// The conditions that are copied; others of the ClusterManagementAddOn stay there.
 const COPIED: [&str; 3] = ["Ready", "Reconciling", "Stalled"];
@@ -51,9 +51,12 @@ pub(super) fn timeless(view: &View<'_>, said: &[Condition]) -> Option<Action> {
     })
 }
 
-/// Returns the removal of the roll-up of an add-on that is not managed here any more.
+/// Returns the removal of the roll-up of an add-on that is not managed here any more, unless it has settings.
 pub(super) fn unmanaged(view: &View<'_>) -> Option<Action> {
-    let known = view.roll_up().filter(|known| !known.meta.deleting)?;
+    let is_empty = |known: &RollUp| known.settings.as_ref().is_ok_and(|settings| settings.is_empty());
+    let known = view
+        .roll_up()
+        .filter(|known| !known.meta.deleting && is_empty(known))?;
     view.keeps_roll_ups().then(|| Action::Delete {
         object: key(view),
         before: Revision::from(&known.meta),
@@ -82,10 +85,14 @@ fn write(
         return None;
     }
     let owned = owners::adopted(view.addon, &known.owners);
-    if owned.is_some() || known.addon != *name {
+    let is_replaced = known.replaces_settings && !view.lacks_settings();
+    if owned.is_some() || known.addon != *name || is_replaced {
         let mut patch = json!({"spec": {"addon": &**name}});
-        if let Some((fields, owned)) = patch.as_object_mut().zip(owned) {
-            fields.insert("metadata".to_owned(), json!({"ownerReferences": owned}));
+        if let Some(owned) = owned {
+            patch["metadata"]["ownerReferences"] = owned.into();
+        }
+        if is_replaced {
+            patch["metadata"]["annotations"][terms::SETTINGS_DELETED] = Value::Null;
         }
         return Some(Action::Replace {
             object: key(view),
@@ -111,12 +118,16 @@ fn write(
 
 fn create(view: &View<'_>) -> Action {
     let name = &*view.addon.name;
+    let mut metadata = json!({"name": name, "ownerReferences": [owners::of_addon(view.addon, true)]});
+    if view.lacks_settings() {
+        metadata["annotations"] = json!({(terms::SETTINGS_DELETED): "true"});
+    }
     Action::Create {
         object: key(view),
         body: json!({
             "apiVersion": Kind::Rollout.api_version(),
             "kind": Kind::Rollout.address().kind,
-            "metadata": {"name": name, "ownerReferences": [owners::of_addon(view.addon, true)]},
+            "metadata": metadata,
             "spec": {"addon": name},
         })
         .into(),

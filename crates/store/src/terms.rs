@@ -42,6 +42,9 @@ pub const ALLOWED: &str = "allowed";
 /// Annotation on a `ClusterManagementAddOn`: the content that is approved, as `<namespace>/<name>/<group>=<hash>`.
 pub const APPROVED: &str = "tidegate.io/approved";
 
+/// Annotation on an `AddOnRollout` that the controllers created: there was one with settings, which was deleted.
+pub const SETTINGS_DELETED: &str = "tidegate.io/settings-deleted";
+
 /// An annotation on a `ClusterManagementAddOn` that an earlier version read, and the field of the AddOnRollout that has replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replaced {

@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use super::approval::{AskedApproval, WaveApproval};
 use super::picture::Picture;
-use super::steer::{Steer, Writing, annotated, annotation, is_placement, placement};
+use super::steer::{Steer, annotated, annotation, is_placement, placement};
+use super::writing::Writing;
 use kubernetes::field::{counted, listed};
 use model::{Approval, approval};
 use store::terms;

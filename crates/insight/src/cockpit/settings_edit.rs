@@ -1,12 +1,12 @@
 //! A change of the settings in an AddOnRollout, field by field.
 //!
-//! Decides the patch, who else owns what it changes, and what the user is told. A list in a merge patch is replaced as a whole, so the
+//! Decides the patch, who else owns what it changes, and its description. A list in a merge patch is replaced as a whole, so the
 //! patch goes with the revision that it was made from.
 
 use serde_json::{Map, Value, json};
 
 use super::ownership::owners_of;
-use super::steer::{Form, Writing};
+use super::writing::{Form, Writing};
 use store::Kind;
 
 /// A change of the settings of an add-on.

@@ -11,6 +11,7 @@ use super::cluster::{ClusterState, ClusterView};
 use super::picture::{Phase, Picture, TargetKind};
 use super::settings_edit::SettingsEdit;
 use super::undo::{field, undo};
+use super::writing::{Form, Writing};
 use kubernetes::field::{counted, listed, nearest, quoted};
 use store::Store;
 use store::upgrade::marks;
@@ -58,36 +59,6 @@ impl Verb {
             Self::Undo => "tidegate-rollout-undo",
         }
     }
-}
-
-/// What a verb writes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Writing {
-    /// The object of a server-side apply or a creation, or a JSON merge patch.
-    pub body: Value,
-    /// Which of them.
-    pub form: Form,
-    /// The field managers that own what a merge patch changes.
-    pub owners: Vec<String>,
-    /// Written fields.
-    pub says: Vec<String>,
-    /// Removed fields.
-    pub takes: Vec<String>,
-    /// Objects that get the content back that was kept of them, before anything else is written.
-    pub restores: Vec<Value>,
-    /// What the user of the verb should know.
-    pub note: Option<String>,
-}
-
-/// How something is written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// Server-side apply.
-    Apply,
-    /// A JSON merge patch: it changes single fields, and removes those that another field manager owns.
-    Merge,
-    /// The object does not exist yet.
-    Create,
 }
 
 /// The verb cannot be executed.
@@ -156,22 +127,6 @@ const NO_RETRY: &str = "the agents of an add-on retry automatically, and a failu
 const NO_WAY_BACK: &str = "an OpenShift cluster cannot be downgraded to its previous version";
 
 impl Writing {
-    pub(super) fn apply(fields: Value, says: Vec<String>) -> Self {
-        Self {
-            body: fields,
-            form: Form::Apply,
-            owners: Vec::new(),
-            says,
-            takes: Vec::new(),
-            restores: Vec::new(),
-            note: None,
-        }
-    }
-
-    pub(super) fn noting(self, note: Option<String>) -> Self {
-        Self { note, ..self }
-    }
-
     /// Adds the name of the object, and the reason of the change.
     fn addressed(mut self, ask: Steer<'_>) -> Self {
         let target = &ask.picture.target;

@@ -5,7 +5,8 @@
 
 use super::applied::applied;
 use super::picture::{Change, Content};
-use super::steer::{Steer, Writing};
+use super::steer::Steer;
+use super::writing::Writing;
 use kubernetes::field::quoted;
 use serde_json::{Map, Value, json};
 use store::{ConfigRef, ConfigState, ConfigType, View};

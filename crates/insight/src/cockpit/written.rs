@@ -2,7 +2,8 @@
 
 use super::line::{Line, Tone};
 use super::picture::Target;
-use super::steer::{Verb, Writing};
+use super::steer::Verb;
+use super::writing::Writing;
 
 /// Returns the page about what a verb has written, or would write.
 pub fn written(

@@ -43,12 +43,14 @@ impl Context<'_> {
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
             (Reason::RolloutSettingsInvalid, _) => {
                 let addon = quoted(&self.view.addon.name);
-                Cause::new(causes::SETTINGS_INVALID, message).typing(format!("kubectl edit addonrollout {addon}"))
+                Cause::new(causes::SETTINGS_INVALID, message)
+                    .typing(format!("kubectl edit addonrollout {addon}"))
             }
             (Reason::WaitingForDependency, _) => dependency(cluster, turn),
             (Reason::DependencyCycle | Reason::DependencyNotFound, _) => {
                 let addon = quoted(&self.view.addon.name);
-                Cause::new(causes::DEPENDENCY_LIST, message).typing(format!("kubectl edit addonrollout {addon}"))
+                Cause::new(causes::DEPENDENCY_LIST, message)
+                    .typing(format!("kubectl edit addonrollout {addon}"))
             }
             (Reason::OutsideRollout, _) => self.outside(message),
             (Reason::UndoImpossible, _) => Cause::new(causes::NO_WAY_BACK, message),

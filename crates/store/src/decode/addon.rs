@@ -81,7 +81,7 @@ fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
         .merging(says(terms::MERGED_CONFIGS))
 }
 
-/// Tells which annotations have to be replaced. A pause that nobody reads any more must not end by itself.
+/// Tells which annotations have to be replaced. A pause that is not read any more must not end by itself.
 fn outdated(meta: &ObjectMeta, names: &mut Names) -> Option<Name> {
     let mut found = terms::REPLACED
         .iter()

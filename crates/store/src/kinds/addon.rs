@@ -65,6 +65,7 @@ impl Stored for AddOn {
             return;
         };
         store.published.addon_changed(&key.name);
+        store.tombstones.settings.remove(&key.name);
         index(store, &old, Mentioned::NoMore);
         touched.insert(Owner::addon(&key.name));
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 use serde_json::Value;
 
 use super::stored::Plain;
-use crate::decode::read::{meta, owners, parse};
+use crate::decode::read::{annotation, meta, owners, parse};
 use crate::decode::rollout::text_of;
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
@@ -15,6 +15,7 @@ use crate::parts::kept::keeps;
 use crate::parts::mentions::Mentioned;
 use crate::record::RollUp;
 use crate::store::Store;
+use crate::terms;
 use crate::view::View;
 use api::AddOnRollout;
 use kubernetes::field::Path;
@@ -42,6 +43,7 @@ impl Plain for Rollout {
             meta: meta(&parsed.metadata)?,
             addon: store.names.share(&parsed.spec.addon),
             settings: settings.map(Arc::new).map_err(|wrong| text_of(&wrong)),
+            replaces_settings: annotation(&parsed.metadata, terms::SETTINGS_DELETED).is_some(),
             owners: owners(parsed.metadata.owner_references.as_ref(), &mut store.names),
             conditions: conditions(&stated.conditions, &mut store.names),
             status,
@@ -51,15 +53,19 @@ impl Plain for Rollout {
     fn changed(store: &mut Store, key: &ObjectKey, before: Option<&RollUp>, touched: &mut Touched) {
         let owner = Owner::addon(&key.name);
         let place = key.place();
-        let now = store
-            .kept
-            .get::<Self>(&place)
-            .map(|record| record.settings.clone());
-        let before = before.map(|record| &record.settings);
-        if now.as_ref() == before {
+        let held = |record: &RollUp| (record.settings.clone(), record.replaces_settings);
+        let now = store.kept.get::<Self>(&place).map(held);
+        if now == before.map(held) {
             store.changes.of_none(&owner);
         } else {
             let name = store.names.share(&key.name);
+            let (now, before) = (now.map(|(now, _)| now), before.map(|record| &record.settings));
+            let was_set = before.is_some_and(is_set);
+            if now.is_some() {
+                store.tombstones.settings.remove(&name);
+            } else if was_set && store.objects.addons.contains_key(&name) {
+                store.tombstones.settings.insert(name.clone());
+            }
             mention(store, &name, before, Mentioned::NoMore);
             mention(store, &name, now.as_ref(), Mentioned::Now);
             store.published.addon_changed(&name);
@@ -70,6 +76,11 @@ impl Plain for Rollout {
 }
 
 type Settings = Result<Arc<RolloutSettings>, Name>;
+
+/// Whether anything is set, or cannot be read.
+fn is_set(settings: &Settings) -> bool {
+    settings.as_ref().map_or(true, |settings| !settings.is_empty())
+}
 
 fn mention(store: &mut Store, addon: &Name, settings: Option<&Settings>, mentioned: Mentioned) {
     let Some(Ok(settings)) = settings else { return };
@@ -98,8 +109,25 @@ impl<'s> View<'s> {
 
     /// Returns why it is not known what is set: then no change starts.
     pub fn rollout_fault(&self) -> Option<&'s Name> {
+        static DELETED: LazyLock<Name> = LazyLock::new(|| {
+            let annotation = terms::SETTINGS_DELETED;
+            let told = format!(
+                "the AddOnRollout of the add-on was deleted with its settings: apply the settings again, or, if none are needed, remove \
+                 the annotation {annotation} of the AddOnRollout"
+            );
+            Name::from(told)
+        });
         let unread = self.store.rollout_settings(&self.addon.name);
         let unread = unread.and_then(|settings| settings.as_ref().err());
-        self.addon.outdated.as_ref().or(unread)
+        let deleted = self.lacks_settings().then(|| &*DELETED);
+        self.addon.outdated.as_ref().or(unread).or(deleted)
+    }
+
+    /// Returns whether the AddOnRollout was deleted with its settings, and no settings have been made since.
+    pub fn lacks_settings(&self) -> bool {
+        match self.roll_up() {
+            Some(known) => known.replaces_settings && !is_set(&known.settings),
+            None => self.store.tombstones.settings.contains(&self.addon.name),
+        }
     }
 }

@@ -120,6 +120,8 @@ pub(crate) struct Tombstones {
     pub(crate) content: BTreeMap<(ConfigRef, Name), Config>,
     /// Clusters that were seen to go, while something on the hub still stands for them.
     pub(crate) clusters: BTreeSet<Name>,
+    /// Add-ons whose AddOnRollout was deleted together with settings.
+    pub(crate) settings: BTreeSet<Name>,
 }
 
 /// The records that only upgrades read.

@@ -146,6 +146,8 @@ pub struct RollUp {
     pub addon: Name,
     /// The settings of its rollouts, or what is wrong with them.
     pub settings: Result<Arc<RolloutSettings>, Name>,
+    /// Whether it was created because one with settings was deleted.
+    pub replaces_settings: bool,
     /// `metadata.ownerReferences`
     pub owners: Vec<OwnerReference>,
     /// `status.conditions`

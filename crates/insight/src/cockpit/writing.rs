@@ -1,0 +1,53 @@
+//! What a verb writes.
+//!
+//! Decides nothing.
+
+use serde_json::Value;
+
+/// What a verb writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// The object of a server-side apply or a creation, or a JSON merge patch.
+    pub body: Value,
+    /// Which of them.
+    pub form: Form,
+    /// The field managers that own what a merge patch changes.
+    pub owners: Vec<String>,
+    /// Written fields.
+    pub says: Vec<String>,
+    /// Removed fields.
+    pub takes: Vec<String>,
+    /// Objects that get the content back that was kept of them, before anything else is written.
+    pub restores: Vec<Value>,
+    /// What the user of the verb should know.
+    pub note: Option<String>,
+}
+
+/// How something is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Server-side apply.
+    Apply,
+    /// A JSON merge patch: it changes single fields, and removes those that another field manager owns.
+    Merge,
+    /// The object does not exist yet.
+    Create,
+}
+
+impl Writing {
+    pub(super) fn apply(fields: Value, says: Vec<String>) -> Self {
+        Self {
+            body: fields,
+            form: Form::Apply,
+            owners: Vec::new(),
+            says,
+            takes: Vec::new(),
+            restores: Vec::new(),
+            note: None,
+        }
+    }
+
+    pub(super) fn noting(self, note: Option<String>) -> Self {
+        Self { note, ..self }
+    }
+}
