@@ -25,7 +25,11 @@ fn rights() -> [Value; 2] {
 
 /// Changes the cluster, as its agent or as an administrator; returns the message of a denial.
 async fn refusal(client: &kube::Client, by_agent: bool, metadata: &Value) -> Option<String> {
-    let mut request = http::Request::patch(CLUSTER).header("content-type", "application/merge-patch+json");
+    refusal_at(client, CLUSTER, by_agent, metadata).await
+}
+
+async fn refusal_at(client: &kube::Client, path: &str, by_agent: bool, metadata: &Value) -> Option<String> {
+    let mut request = http::Request::patch(path).header("content-type", "application/merge-patch+json");
     if by_agent {
         request = request
             .header("impersonate-user", "system:open-cluster-management:c1:agent")
@@ -58,9 +62,11 @@ async fn an_agent_neither_selects_its_cluster_by_labels_nor_opts_it_out() {
     );
 
     hubs::load(&hub, objects("cluster-labels-policy.yaml")).await;
+    // A real API server admits a change until it has read the policy. A dry run leaves the label as it is, so that every attempt changes it.
+    let dry_run = format!("{CLUSTER}?dryRun=All");
     let probe = labels(json!({"tier": "probe"}));
     eventually("the policy is in force", || async {
-        refusal(&client, true, &probe).await.is_some()
+        refusal_at(&client, &dry_run, true, &probe).await.is_some()
     })
     .await;
     let opt_out = json!({"annotations": {"tidegate.io/opt-out": "*"}});
