@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use devhub::TestHub;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::discovery::ApiResource;
 use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
@@ -380,6 +380,20 @@ async fn a_cluster_whose_work_is_rejected_is_reported_and_blocks_no_other() {
     let binding = json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": "not-there"}, "spec": {"policyName": "not-there", "validationActions": ["Deny"]}});
     hubs::load(&scene.hub, [policy, binding]).await;
+    // A real API server admits a work until it has read the policy.
+    let works: Api<DynamicObject> =
+        Api::namespaced_with(scene.client.clone(), "cluster1", &resource(Kind::UpgradeWork));
+    let probe = DynamicObject::new("probe", &resource(Kind::UpgradeWork))
+        .data(json!({"spec": {"workload": {"manifests": []}}}));
+    let dry_run = PostParams {
+        dry_run: true,
+        ..PostParams::default()
+    };
+    waiting::eventually("the policy is in force", || async {
+        let created = works.create(&dry_run, &probe).await;
+        created.is_err_and(|error| error.to_string().contains("nothing for cluster1 today"))
+    })
+    .await;
     let tide = scene.tide().await;
     scene
         .ask(

@@ -22,15 +22,16 @@ use crate::kit::asked::resource;
 
 /// The other version in which our kinds are served here.
 pub(crate) const OTHER: &str = "v1beta1";
-/// Group of the kinds that are served in it.
 /// How often a request is retried after a timeout.
 const TRIES: usize = 3;
 
+/// Group of the kinds that are served in the other version.
 pub(crate) const ADDONS: &str = "addon.open-cluster-management.io";
 
 pub(crate) struct Rig {
     hub: TestHub,
     client: Client,
+    client_once: Client,
     gate: Gate,
     authority: Authority,
     facts: Arc<ArcSwap<Facts>>,
@@ -120,6 +121,7 @@ impl Rig {
         let gate = gate.expect("no panic").expect("the gate starts");
         Self {
             client: hub.client(),
+            client_once: client_without_retries(&hub),
             hub,
             gate,
             authority,
@@ -180,7 +182,7 @@ impl Rig {
 
     /// Sends a request once, whatever the answer; returns the status and what came back.
     pub(crate) async fn send_once(&self, ask: &Ask) -> (u16, Value) {
-        self.transmit_once(ask, false).await
+        self.transmit_once(&self.client_once, ask, false).await
     }
 
     /// Sends a request; returns the status and what came back.
@@ -195,17 +197,17 @@ impl Rig {
 
     /// Sends a request, again as long as the gate asks for it: one that had no time to judge has not said what it thinks.
     async fn transmit(&self, ask: &Ask, past: bool) -> (u16, Value) {
-        let mut answer = self.transmit_once(ask, past).await;
+        let mut answer = self.transmit_once(&self.client, ask, past).await;
         for _ in 0..TRIES {
             if !(answer.0 == 504 && answer.1["details"]["retryAfterSeconds"].is_u64()) {
                 break;
             }
-            answer = self.transmit_once(ask, past).await;
+            answer = self.transmit_once(&self.client, ask, past).await;
         }
         answer
     }
 
-    async fn transmit_once(&self, ask: &Ask, past: bool) -> (u16, Value) {
+    async fn transmit_once(&self, client: &Client, ask: &Ask, past: bool) -> (u16, Value) {
         let mut request = http::Request::builder()
             .method(ask.method)
             .uri(&ask.path)
@@ -220,7 +222,7 @@ impl Rig {
         let request = request
             .body(Body::from(ask.body.clone().into_bytes()))
             .expect("a request");
-        let response = match self.client.send(request).await {
+        let response = match client.send(request).await {
             Ok(response) => response,
             Err(error) => {
                 // kube-apiserver 1.36 closes the connection when a custom resource comes as protobuf: it stores nothing.
@@ -267,6 +269,17 @@ impl Rig {
         let left = self.stored(case).await;
         assert!(left.is_empty(), "the ground is clean: {left:?}");
     }
+}
+
+/// Returns a client that sends each request once: that of a real hub otherwise repeats one that is answered 429, 503 or 504 up to 15 times,
+/// for minutes.
+fn client_without_retries(hub: &TestHub) -> Client {
+    if !hub.is_real() {
+        return hub.client();
+    }
+    let mut config = hub.config();
+    config.default_retry = false;
+    Client::try_from(config).expect("a client")
 }
 
 pub(crate) fn ask(method: &'static str, path: String, body: &Value) -> Ask {
