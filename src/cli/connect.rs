@@ -254,9 +254,13 @@ const ALSO_ASKED: [&str; 9] = [
     "subjectaccessreviews",
 ];
 
-/// Returns such a client whose requests are counted.
+/// Returns such a client whose requests are counted and sent once.
+///
+/// The client of a command retries a response of 429, 503 or 504 up to 15 times, which takes minutes. The controllers have a backoff of
+/// their own for each object, and must not repeat a write after they stopped to lead.
 pub(super) fn counted_client(reached: HubConfig, metrics: &Metrics) -> Result<Client, CliError> {
-    let HubConfig { config, origin } = reached;
+    let HubConfig { mut config, origin } = reached;
+    config.default_retry = false;
     let watched = Kind::ALL.into_iter().map(|kind| kind.address().resource);
     let counts = metrics.api().layer(watched.chain(ALSO_ASKED));
     let url = config.cluster_url.to_string();
@@ -284,8 +288,14 @@ fn unreachable(source: impl Into<Cause>) -> CliError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
 
     use super::*;
 
@@ -327,6 +337,44 @@ mod tests {
             for words in [named, "context \"hub\"", "version 1", "openssl x509"] {
                 assert!(refused.contains(words), "{words}: {refused}");
             }
+        }
+    }
+
+    /// A hub that answers every request with a status, and counts them.
+    async fn refusing_hub(status: &'static str) -> (HubConfig, Arc<AtomicUsize>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let requests = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&requests);
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                let mut request = [0; 4096];
+                let _read = stream.read(&mut request).await;
+                counted.fetch_add(1, Ordering::Relaxed);
+                let head = format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+                let _sent = stream.write_all(head.as_bytes()).await;
+            }
+        });
+        let reached = HubConfig {
+            config: Config::new(url.parse().expect("a URL")),
+            origin: "a test".to_owned(),
+        };
+        (reached, requests)
+    }
+
+    #[tokio::test]
+    async fn a_request_of_the_controllers_is_sent_once_whatever_the_response() {
+        for status in [
+            "429 Too Many Requests",
+            "503 Service Unavailable",
+            "504 Gateway Timeout",
+        ] {
+            let (reached, requests) = refusing_hub(status).await;
+            let client = counted_client(reached, &Metrics::default()).expect("a client");
+            let answer = client.apiserver_version();
+            let answer = tokio::time::timeout(Duration::from_secs(30), answer).await;
+            assert!(answer.is_ok_and(|answer| answer.is_err()), "{status}");
+            assert_eq!(requests.load(Ordering::Relaxed), 1, "{status}");
         }
     }
 }
