@@ -76,9 +76,13 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
 
 fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
     let says = |key| annotation(&object.metadata, key).map(String::as_str);
-    AddonFacts::of(&object.spec)
+    let facts = AddonFacts::of(&object.spec)
         .protecting(says(terms::PROTECTED_CONFIGS))
-        .merging(says(terms::MERGED_CONFIGS))
+        .merging(says(terms::MERGED_CONFIGS));
+    AddonFacts {
+        deleting: object.metadata.deletion_timestamp.is_some(),
+        ..facts
+    }
 }
 
 /// Tells which annotations have to be replaced. A pause that is not read any more must not end by itself.

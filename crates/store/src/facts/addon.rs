@@ -58,6 +58,8 @@ pub struct AddonFacts {
     pub configuration_rollout: Option<ConfigRollout>,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
+    /// Whether it is being deleted.
+    pub deleting: bool,
     /// Whether the `AddOnDeploymentConfig`s of all layers count, each for what those above it leave open.
     pub merges: bool,
 }
