@@ -131,13 +131,14 @@ fn edit_work(hub: &mut Hub, old: &str, new: &str) {
 
 /// Has changes wait for an approval, and gives it to what is to come.
 fn approve(hub: &mut Hub) {
-    let key = ObjectKey::new(Kind::AddOn, "", "calm");
-    let mut addon = hub.object(&key).expect("the add-on").clone();
-    addon["metadata"]["annotations"] = json!({"tidegate.io/approval-before": "default/all=0"});
-    hub.put(addon.clone());
+    let all = json!({"namespace": "default", "name": "all", "approvalBefore": ["0"]});
+    let settings = json!({"metadata": {"name": "calm"}, "spec": {"placements": [all]}});
+    put(hub, "tidegate.io/v1alpha1", "AddOnRollout", &settings);
     let asked = hashes_asked(hub, &Settings::default(), now());
     let hash = asked.values().next().expect("an approval is asked for");
-    addon["metadata"]["annotations"]["tidegate.io/approved"] = json!(format!("default/all/0={hash}"));
+    let key = ObjectKey::new(Kind::AddOn, "", "calm");
+    let mut addon = hub.object(&key).expect("the add-on").clone();
+    addon["metadata"]["annotations"] = json!({"tidegate.io/approved": format!("default/all/0={hash}")});
     hub.put(addon);
 }
 

@@ -459,8 +459,8 @@ mod tests {
     fn an_apply_keeps_what_others_have_written_and_takes_away_what_it_had_said_before() {
         let mut hub = Hub::default();
         let mut live = addon(&json!([]));
-        let applied = json!({"metadata": {"annotations": {"tidegate.io/on-failure": "undo"}}}).to_string();
-        live["metadata"]["annotations"] = json!({"tidegate.io/paused": "*", "tidegate.io/on-failure": "undo",
+        let applied = json!({"metadata": {"annotations": {"tidegate.io/protected-configs": "a.b"}}}).to_string();
+        live["metadata"]["annotations"] = json!({"tidegate.io/deletion-guard": "true", "tidegate.io/protected-configs": "a.b",
             "kubectl.kubernetes.io/last-applied-configuration": applied, "other": "old"});
         live["metadata"]["labels"] = json!({"team": "a"});
         hub.put(live);
@@ -468,9 +468,9 @@ mod tests {
         file["metadata"]["annotations"] = json!({"other": "new"});
         let key = hub.apply(file).expect("a known kind");
         let metadata = &hub.object(&key).expect("it is there")["metadata"];
-        assert_eq!(metadata["annotations"]["tidegate.io/paused"], "*");
+        assert_eq!(metadata["annotations"]["tidegate.io/deletion-guard"], "true");
         assert_eq!(metadata["annotations"]["other"], "new");
-        assert_eq!(metadata["annotations"].get("tidegate.io/on-failure"), None);
+        assert_eq!(metadata["annotations"].get("tidegate.io/protected-configs"), None);
         assert_eq!(metadata["labels"], json!({"team": "a"}));
     }
 

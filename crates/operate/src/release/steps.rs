@@ -157,7 +157,7 @@ mod tests {
         RemovableObjects {
             addon: Some(
                 json!({"kind": "ClusterManagementAddOn", "metadata": {"name": "hello",
-                "annotations": {(LIFECYCLE): "tidegate", "tidegate.io/paused": "*"}}}),
+                "annotations": {(LIFECYCLE): "tidegate", "tidegate.io/deletion-guard": "true"}}}),
             ),
             instances: vec![
                 json!({"kind": "ManagedClusterAddOn", "metadata": {"name": "hello", "namespace": "c1", "annotations":
