@@ -11,8 +11,8 @@ use kubernetes::field::Shown;
 /// Explain a rule, a cause, a reason, an annotation, a label, a term or a field.
 ///
 /// Identify a rule or cause by its id, as it is printed at the end of a message: rollout/max-concurrency. Identify a condition
-/// reason, an annotation, a label or a finalizer by its name: WaitingForSlot, tidegate.io/paused. Identify a field by kind and
-/// path: ClusterManagementAddOn.spec.installStrategy, cma.spec.configs, or spec.desiredVersion of any kind. A term is found
+/// reason, an annotation, a label or a finalizer by its name: WaitingForSlot, tidegate.io/deletion-guard. Identify a field by kind
+/// and path: ClusterManagementAddOn.spec.installStrategy, cma.spec.configs, or spec.desiredVersion of any kind. A term is found
 /// under the Kubernetes term, too: webhook, controller.
 #[derive(Args, Clone, Debug)]
 pub struct ExplainArgs {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use api::reason::{Class, Reason};
 use insight::explain::explain;
+use store::terms;
 
 use crate::kit::manifests::repository;
 
@@ -168,7 +169,10 @@ fn every_name_of_our_own_is_explained() {
         seen.len() >= 15,
         "only {seen:?} were found: the walk looks past them"
     );
-    let unknown: Vec<&String> = seen.iter().filter(|name| explain(name).is_err()).collect();
+    // The webhook rejects these, and its message names the field that replaces them.
+    let is_replaced = |name: &str| terms::REPLACED.iter().any(|one| one.annotation == name);
+    let current = seen.iter().filter(|name| !is_replaced(name));
+    let unknown: Vec<&String> = current.filter(|name| explain(name).is_err()).collect();
     assert!(
         unknown.is_empty(),
         "no sentence in crates/insight/src/explain/words.rs for {unknown:#?}"

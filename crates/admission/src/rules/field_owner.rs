@@ -21,9 +21,9 @@ rules! { pub(crate) ON_ADDONS of Addon {
     warns REMOVED, CreateAndUpdate, on_addon =>
         "An annotation of the controllers is not set with `kubectl` on an object that Flux manages.\n\n\
          At each reconcile, Flux (kustomize-controller) removes the fields of field managers whose name begins with \
-         `kubectl`. A deletion guard, a pause or a rollout window that you set with `kubectl annotate` or `kubectl edit` on \
+         `kubectl`. A deletion guard or a list of protected types that you set with `kubectl annotate` or `kubectl edit` on \
          an object of a Kustomization is therefore removed after a few minutes. Warns if such an annotation is set or changed \
-         and no other field manager owns it. Add the annotation to Git, use `tidegate rollout`, or set another field manager: \
+         and no other field manager owns it. Add the annotation to Git, or set another field manager: \
          `kubectl annotate --field-manager=ops`.";
 } }
 
@@ -92,7 +92,7 @@ fn removed(
                 Class::Forbidden,
                 "was set with kubectl, so Flux removes it at the next reconcile",
             )
-            .hint("add it to Git, or set it with tidegate rollout or kubectl annotate --field-manager=NAME");
+            .hint("add it to Git, or set it with kubectl annotate --field-manager=NAME");
             findings.warn(fault.at(annotations.path.entry(*key), REMOVED));
         }
     }

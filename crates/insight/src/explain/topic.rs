@@ -218,8 +218,8 @@ mod tests {
         for (topic, says) in [
             ("WaitingForSlot", "`tidegate why` names them"),
             ("installfailed", "first installation failed"),
-            ("tidegate.io/paused", "pauses rollouts"),
-            ("tidegate.io/paused=", "pauses rollouts"),
+            ("tidegate.io/deletion-guard", "rejects its deletion"),
+            ("tidegate.io/deletion-guard=", "rejects its deletion"),
             ("feature.open-cluster-management.io/addon-hello", "`unreachable`"),
         ] {
             let text = explain(topic).expect(topic).replace('\n', " ");
@@ -243,7 +243,7 @@ mod tests {
     fn an_unknown_topic_gets_a_suggestion() {
         for (topic, near) in [
             ("WaitingForSlots", "WaitingForSlot"),
-            ("tidegate.io/pause", "tidegate.io/paused"),
+            ("tidegate.io/deletion-guards", "tidegate.io/deletion-guard"),
             ("rolout/max-concurrency", "rollout/max-concurrency"),
             (
                 "ClusterManagementAddon.spec.instalStrategy",

@@ -24,14 +24,7 @@ terms! {
     /// Names of annotations, labels and finalizers.
     NAMES,
     "an annotation" {
-        "tidegate.io/approval-before": "On a ClusterManagementAddOn: the decision groups before which a change waits for approval. A list such as `namespace/name=prod`, a group by name or index or `*` for all, or `*=prod` for every placement.";
         "tidegate.io/approved": "On a ClusterManagementAddOn: the approvals. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters show. `tidegate rollout approve` writes it.";
-        "tidegate.io/promoted": "On a ClusterManagementAddOn: ends soak times. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all: clusters that had succeeded before need not stay successful for minSuccessTime any longer. `tidegate rollout promote` writes it.";
-        "tidegate.io/on-failure": "On a ClusterManagementAddOn: what happens to rollouts that stop because too many clusters failed. `undo`: clusters are rolled back to the last known good configuration; `stop`: no other cluster starts; or a list of placements as `namespace/name=undo`.";
-        "tidegate.io/retried": "On a ClusterManagementAddOn: content that was rolled back before a time is rolled out again. A list of placements with a time, as `namespace/name=2026-01-31T12:00:00Z`, or `*=<time>` for all. `tidegate rollout retry` writes it.";
-        "tidegate.io/rollout-window": "On a ClusterManagementAddOn: when changes may start, as `0 2 * * 0 for 4h in Europe/Paris`: a cron schedule of five fields, a duration and an optional time zone; several are separated by `;`. First installations do not wait.";
-        "tidegate.io/depends-on": "On a ClusterManagementAddOn: the add-ons, separated by commas, that must be installed on a cluster, up to date and available before this one is installed or updated there.";
-        "tidegate.io/paused": "On a ClusterManagementAddOn: pauses rollouts. A list of placements as `namespace/name`, or `*` for all. Clusters that are being updated finish.";
         "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: fields that only v1alpha1 has, so that a conversion loses nothing. Do not edit it.";
         "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: fields that only v1beta1 has, so that a conversion loses nothing. Do not edit it.";
         "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: with `true`, the webhook rejects its deletion while clusters have the add-on.";
