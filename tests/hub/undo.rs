@@ -93,8 +93,10 @@ async fn a_rollback_restores_pruned_content() {
     let own = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tidegate"}});
     hubs::load(&hub, set.chain([own])).await;
     let tide = hubs::tide(client.clone(), TideOptions::default()).await;
-    for object in &example("clusters.yaml") {
-        apply(&client, object).await;
+    for file in ["clusters.yaml", "rollout.yaml"] {
+        for object in &example(file) {
+            apply(&client, object).await;
+        }
     }
     commit(&client, "greeting-v1", "greeting").await;
     eventually_or(
