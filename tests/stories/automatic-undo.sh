@@ -16,7 +16,7 @@ helloworld() {
   apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
-metadata: {name: $addon, annotations: {tidegate.io/on-failure: undo}}
+metadata: {name: $addon}
 spec:
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon}}
@@ -44,6 +44,7 @@ spec:
       manifests:
       - {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{AGENT}}", namespace: default}}
 YAML
+rollout_settings <<<"  onFailure: Undo"
 settings first agent
 helloworld first
 done_on InstallSucceed cluster1 cluster2 cluster3 cluster4
@@ -86,7 +87,7 @@ is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath=
 
 say "tidegate rollout undo recreates a pruned object"
 desired() { value '.status.installProgressions[0].configReferences[0].desiredConfig.name' cma "$addon"; }
-kubectl annotate cma "$addon" tidegate.io/paused='*' >/dev/null
+kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"pause":{"reason":"a pruned object"}}}' >/dev/null
 settings third other
 helloworld third
 kubectl delete addondeploymentconfig second -n "$namespace" >/dev/null
@@ -94,17 +95,30 @@ until_is third desired
 tidegate rollout undo "$addon" | grep -q "second\" from ControllerRevision $namespace/$addon-.* (revision 3)"
 is better kubectl get addondeploymentconfig second -n "$namespace" -o 'jsonpath={.spec.customizedVariables[0].value}'
 until_is second desired
-kubectl annotate cma "$addon" tidegate.io/paused- >/dev/null
+kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"pause":null}}' >/dev/null
 until_is Ready says Ready
 
 say "an invalid value is denied"
-refused "did you mean \"undo\"?" <<YAML
+refused "spec.onFailure: Unsupported value: \"undo\"" <<YAML
+apiVersion: tidegate.io/v1alpha1
+kind: AddOnRollout
+metadata: {name: $addon}
+spec: {onFailure: undo}
+YAML
+
+say "an annotation that an earlier version read is denied"
+refused "set spec.onFailure of the AddOnRollout" <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
-metadata: {name: $addon, annotations: {tidegate.io/on-failure: und}}
+metadata: {name: $addon, annotations: {tidegate.io/on-failure: undo}}
 spec: {}
 YAML
 
-say "kept content is deleted with the add-on"
+say "the settings are not deleted alone"
+if said=$(kubectl delete addonrollout "$addon" 2>&1); then fail "it was deleted: $said"; fi
+grep -qF "has settings of the rollouts of add-on" <<<"$said" || fail "another refusal: $said"
+
+say "kept content and the settings are deleted with the add-on"
 kubectl delete cma "$addon" --wait=false >/dev/null
 until_is 0 kept
+until_is "" kubectl get addonrollouts -o name

@@ -5,8 +5,9 @@ placement everywhere
 placement with-base base=yes
 kubectl label managedcluster cluster1 base=yes >/dev/null
 
-# addon NAME PLACEMENT DEPENDS-ON: a ClusterManagementAddOn with a template of one ConfigMap.
+# addon_on NAME PLACEMENT DEPENDS-ON [GREETING]: a ClusterManagementAddOn with a template of one ConfigMap.
 addon_on() {
+  if [ -n "$3" ]; then rollout_settings "$1" <<<"  dependsOn: [$3]"; fi
   apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate
@@ -23,7 +24,7 @@ spec:
 ---
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
-metadata: {name: $1, annotations: {tidegate.io/depends-on: "$3"}}
+metadata: {name: $1}
 spec:
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $1}}
@@ -56,10 +57,10 @@ done_on UpgradeSucceed cluster1 cluster2
 
 say "a cycle is denied, and an add-on that does not exist warns"
 refused "creates a dependency cycle: base -> $addon -> base" <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: base, annotations: {tidegate.io/depends-on: $addon}}
-spec: {}
+apiVersion: tidegate.io/v1alpha1
+kind: AddOnRollout
+metadata: {name: base}
+spec: {dependsOn: [$addon]}
 YAML
-said=$(kubectl annotate cma base tidegate.io/depends-on=elsewhere --overwrite --dry-run=server 2>&1)
+said=$(kubectl patch addonrollout base --type=merge -p '{"spec":{"dependsOn":["elsewhere"]}}' --dry-run=server 2>&1)
 grep -qF "no ClusterManagementAddOn has this name" <<<"$said" || fail "no warning: $said"

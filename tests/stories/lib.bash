@@ -39,6 +39,19 @@ YAML
   } | apply
 }
 
+# rollout_settings [ADD-ON]: stores the AddOnRollout of an add-on with the spec on standard input.
+rollout_settings() {
+  {
+    cat <<YAML
+apiVersion: tidegate.io/v1alpha1
+kind: AddOnRollout
+metadata: {name: ${1:-$addon}}
+spec:
+YAML
+    cat
+  } | apply
+}
+
 # refused TEXT…: applies the manifests on standard input; each text must be in the refusal.
 refused() {
   local said text

@@ -23,7 +23,7 @@ helloworld() {
   apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
-metadata: {name: $addon$1}
+metadata: {name: $addon}
 spec:
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon-v1.0.0}}
@@ -41,11 +41,11 @@ entry() { message "$1" Configured | sed -n 's/.* to approve, add the entry \([^ 
 addon_reason() { value '.status.conditions[?(@.type=="Ready")].reason' addonrollout "$addon"; }
 approve() { kubectl annotate cma "$addon" --overwrite "tidegate.io/approved=$1" >/dev/null; }
 
-helloworld ""
+helloworld
 done_on InstallSucceed cluster1 cluster2 cluster3
 
 say "a change reaches the first group, and waits before the one that needs an approval; the next group waits for that"
-helloworld ", annotations: {tidegate.io/approval-before: \"$namespace/rings=prod\"}"
+rollout_settings <<<"  placements: [{namespace: $namespace, name: rings, approvalBefore: [prod]}]"
 config settings ahoy
 until_is ahoy greeting cluster1
 until_is WaitingForApproval reason cluster2 Reconciling
@@ -79,9 +79,9 @@ done_on UpgradeSucceed cluster1 cluster2 cluster3
 is salut greeting cluster3
 
 say "an invalid value is denied"
-refused "must be <namespace>/<placement>=<group>" <<YAML
-apiVersion: addon.open-cluster-management.io/v1alpha1
-kind: ClusterManagementAddOn
-metadata: {name: $addon, annotations: {tidegate.io/approval-before: prod}}
-spec: {}
+refused "must be the name or the index of a decision group" <<YAML
+apiVersion: tidegate.io/v1alpha1
+kind: AddOnRollout
+metadata: {name: $addon}
+spec: {approvalBefore: ["not a name"]}
 YAML

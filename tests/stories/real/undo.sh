@@ -21,10 +21,11 @@ spec:
       - {apiVersion: v1, kind: ConfigMap, metadata: {name: "{{AGENT}}", namespace: default}}
 YAML
 settings first
+rollout_settings <<<"  onFailure: Undo"
 apply <<YAML
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: ClusterManagementAddOn
-metadata: {name: $addon, annotations: {tidegate.io/on-failure: undo}}
+metadata: {name: $addon}
 spec:
   supportedConfigs:
   - {group: addon.open-cluster-management.io, resource: addontemplates, defaultConfig: {name: $addon}}
