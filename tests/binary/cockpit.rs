@@ -62,8 +62,22 @@ fn until(dev: &Dev, what: &str, holds: impl Fn(&Value) -> bool) -> Value {
     }
 }
 
-fn annotation(dev: &Dev, name: &str) -> Value {
-    dev.read(&["cma", "helloworld"])["metadata"]["annotations"][name].clone()
+/// The pause of the rollout of all placements.
+fn pause(dev: &Dev) -> Value {
+    dev.read(&["addonrollout", "helloworld"])["spec"]["pause"].clone()
+}
+
+fn set_pause(dev: &Dev, pause: &Value, more: &[&str]) {
+    let patch = json!({"spec": {"pause": pause}}).to_string();
+    let args = [
+        "patch",
+        "addonrollout",
+        "helloworld",
+        "--type=merge",
+        "-p",
+        &patch,
+    ];
+    dev.succeed(&[&args[..], more].concat());
 }
 
 fn refused(run: &Run, why: &str) {
@@ -138,25 +152,23 @@ fn steers_by_pauses(dev: &Dev) {
         dry.stdout,
         dry.stderr
     );
-    assert_eq!(annotation(dev, "tidegate.io/paused"), Value::Null);
+    assert_eq!(pause(dev), Value::Null);
     let paused = at(dev, &["rollout", "pause", "helloworld", "--reason", "lunch"]);
     assert!(paused.ok, "{}", paused.stderr);
-    assert_eq!(annotation(dev, "tidegate.io/paused"), "*");
-    assert_eq!(annotation(dev, "kubernetes.io/change-cause"), "pause: lunch");
+    assert_eq!(pause(dev), json!({"reason": "lunch"}));
     until(dev, "it is paused", |picture| picture["phase"] == "Paused");
     refused(&at(dev, &["rollout", "pause", "helloworld"]), "paused already");
     let resumed = at(dev, &["rollout", "resume", "helloworld"]);
     assert!(resumed.ok, "{}", resumed.stderr);
-    assert_eq!(annotation(dev, "tidegate.io/paused"), Value::Null);
-    assert_eq!(annotation(dev, "kubernetes.io/change-cause"), Value::Null);
+    assert_eq!(pause(dev), Value::Null);
 }
 
 #[test]
 fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     let dev = Dev::start(&["--clusters", "2"]);
     until(&dev, "it is installed", |picture| picture["phase"] == "Done");
-    let owned = "--field-manager=argocd-controller";
-    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused=*", owned]);
+    let lunch = json!({"reason": "lunch"});
+    set_pause(&dev, &lunch, &["--field-manager=argocd-controller"]);
     refused(
         &at(&dev, &["rollout", "resume", "helloworld"]),
         "argocd-controller owns",
@@ -291,17 +303,19 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     terminal.shows("y confirms");
     terminal.press("n");
     terminal.shows("nothing was written");
-    assert_eq!(annotation(&dev, "tidegate.io/paused"), Value::Null);
+    assert_eq!(pause(&dev), Value::Null);
     terminal.press("p");
     terminal.shows("y confirms");
     terminal.press("y");
     // The prompt asks whether to pause it: only the response shows what was written.
     terminal.shows("helloworld: paused; set ");
-    assert_eq!(annotation(&dev, "tidegate.io/paused"), "*");
-    terminal.shows("pauses all placements");
+    assert_eq!(pause(&dev), json!({}));
+    terminal.shows("all placements are paused");
     // What others do is seen.
-    dev.succeed(&["annotate", "cma", "helloworld", "tidegate.io/paused-"]);
-    terminal.until("it is not paused", |page| !page.contains("pauses all placements"));
+    set_pause(&dev, &Value::Null, &[]);
+    terminal.until("it is not paused", |page| {
+        !page.contains("all placements are paused")
+    });
 
     terminal.resize((50, 12));
     // A key that comes with the new size would be lost.

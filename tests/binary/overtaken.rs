@@ -22,7 +22,7 @@ struct Overtaker {
     kubeconfig: PathBuf,
     /// The field manager that is overtaken, or how it begins.
     manager: &'static str,
-    /// What is annotated, and how, in kubectl's words.
+    /// The words of the kubectl command that writes; `COUNT` in them is a different number each time.
     writes: &'static [&'static str],
     /// How often it still does.
     left: Arc<AtomicUsize>,
@@ -38,8 +38,13 @@ async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
             .left
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, is_left)
     {
-        let counted = format!("overtaken={left}");
-        let args = [&["annotate", "--overwrite"], overtaker.writes, &[&counted]].concat();
+        let count = left.to_string();
+        let words: Vec<String> = overtaker
+            .writes
+            .iter()
+            .map(|word| word.replace("COUNT", &count))
+            .collect();
+        let args: Vec<&str> = words.iter().map(String::as_str).collect();
         let ran = tokio::task::block_in_place(|| kubectl(&overtaker.kubeconfig, &args, ""));
         assert!(ran.ok, "{}", ran.stderr);
     }
@@ -47,8 +52,8 @@ async fn answer(State(overtaker): State<Overtaker>, body: String) -> String {
     json!({"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}).to_string()
 }
 
-/// Registers it for writes of this resource.
-async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
+/// Registers it for writes of this resource of an API group.
+async fn register(overtaker: &Overtaker, (group, resource): (&str, &str)) -> Hook {
     let authority = Authority::generate().expect("an authority");
     let routes = Router::new()
         .route("/", post(answer))
@@ -59,7 +64,7 @@ async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
         "webhooks": [{"name": "overtaker.example.com", "sideEffects": "None", "admissionReviewVersions": ["v1"],
             "failurePolicy": "Fail",
             "clientConfig": {"url": format!("{}/", hook.url), "caBundle": base64(authority.ca_pem())},
-            "rules": [{"apiGroups": ["addon.open-cluster-management.io"], "apiVersions": ["*"],
+            "rules": [{"apiGroups": [group], "apiVersions": ["*"],
                 "operations": ["UPDATE"], "resources": [resource]}]}]});
     let text = registered.to_string();
     tokio::task::block_in_place(|| {
@@ -69,15 +74,33 @@ async fn register(overtaker: &Overtaker, resource: &str) -> Hook {
     hook
 }
 
-/// Lets `tidegate rollout` be overtaken so many times by such an annotation.
+/// Annotates the AddOnRollout.
+const BUSY: &[&str] = &[
+    "annotate",
+    "--overwrite",
+    "addonrollout",
+    "helloworld",
+    "overtaken=COUNT",
+];
+
+/// Lets `tidegate rollout` be overtaken so many times by such a command.
 async fn overtaken(dev: &Dev, writes: &'static [&'static str], times: usize) -> (Hook, Overtaker) {
+    // A verb that creates the AddOnRollout would update nothing.
+    tokio::task::block_in_place(|| {
+        dev.until(
+            "the controllers have created it",
+            &["addonrollout", "helloworld"],
+            |rollout| rollout["status"].is_object(),
+        );
+    });
     let overtaker = Overtaker {
         kubeconfig: dev.kubeconfig.clone(),
         manager: "tidegate-rollout",
         writes,
         left: Arc::new(AtomicUsize::new(times)),
     };
-    (register(&overtaker, "clustermanagementaddons").await, overtaker)
+    let hook = register(&overtaker, ("tidegate.io", "addonrollouts")).await;
+    (hook, overtaker)
 }
 
 fn base64(text: &str) -> String {
@@ -90,30 +113,40 @@ fn rollout(dev: &Dev, args: &[&str]) -> Run {
     run(&[&["rollout"], args, &["--kubeconfig", &kubeconfig]].concat())
 }
 
-fn paused(dev: &Dev) -> Value {
-    dev.read(&["cma", "helloworld"])["metadata"]["annotations"]["tidegate.io/paused"].clone()
+fn spec(dev: &Dev) -> Value {
+    dev.read(&["addonrollout", "helloworld"])["spec"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_verb_retries_after_a_conflicting_write() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], 0).await;
+    let (hook, overtaker) = overtaken(&dev, BUSY, 0).await;
     tokio::task::block_in_place(|| {
-        for (verb, left) in [("pause", Value::from("*")), ("resume", Value::Null)] {
+        for (verb, left) in [("pause", json!({"reason": "lunch"})), ("resume", Value::Null)] {
             overtaker.left.store(3, Ordering::SeqCst);
             let ran = rollout(&dev, &[verb, "helloworld", "--reason", "lunch"]);
             assert!(ran.ok, "{}", ran.stderr);
             assert_eq!(overtaker.left.load(Ordering::SeqCst), 0, "it was overtaken");
-            assert_eq!(paused(&dev), left);
+            assert_eq!(spec(&dev)["pause"], left);
         }
     });
     drop(hook);
 }
 
+/// Pauses a placement.
+const PAUSES_OTHER: &[&str] = &[
+    "patch",
+    "addonrollout",
+    "helloworld",
+    "--type=merge",
+    "-p",
+    r#"{"spec":{"placements":[{"namespace":"here","name":"other","pause":{"reason":"lunch"}}]}}"#,
+];
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_placement_that_was_paused_meanwhile_stays_paused() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, overtaker) = overtaken(&dev, &["cma", "helloworld", "tidegate.io/paused=here/other"], 0).await;
+    let (hook, overtaker) = overtaken(&dev, PAUSES_OTHER, 0).await;
     tokio::task::block_in_place(|| {
         let second = json!([{"op": "add", "path": "/spec/installStrategy/placements/-",
             "value": {"namespace": "here", "name": "other"}}]);
@@ -128,12 +161,9 @@ async fn a_placement_that_was_paused_meanwhile_stays_paused() {
         overtaker.left.store(1, Ordering::SeqCst);
         let ran = rollout(&dev, &["pause", "helloworld", "--placement", "all-clusters"]);
         assert!(ran.ok, "{}", ran.stderr);
-        let both = paused(&dev);
-        let both = both.as_str().unwrap_or_default();
-        assert!(
-            both.starts_with("here/other,") && both.ends_with("/all-clusters"),
-            "{both}"
-        );
+        let all = json!({"namespace": "open-cluster-management", "name": "all-clusters", "pause": {}});
+        let other = json!({"namespace": "here", "name": "other", "pause": {"reason": "lunch"}});
+        assert_eq!(spec(&dev)["placements"], json!([other, all]));
     });
     drop(hook);
 }
@@ -141,7 +171,7 @@ async fn a_placement_that_was_paused_meanwhile_stays_paused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_object_that_changes_all_the_time_is_reported() {
     let dev = tokio::task::block_in_place(|| Dev::start(&["--clusters", "1"]));
-    let (hook, _overtaker) = overtaken(&dev, &["cma", "helloworld", "note=busy"], usize::MAX).await;
+    let (hook, _overtaker) = overtaken(&dev, BUSY, usize::MAX).await;
     tokio::task::block_in_place(|| {
         let ran = rollout(&dev, &["pause", "helloworld"]);
         assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
@@ -150,7 +180,7 @@ async fn an_object_that_changes_all_the_time_is_reported() {
             "{}",
             ran.stderr
         );
-        assert_eq!(paused(&dev), Value::Null);
+        assert_eq!(spec(&dev)["pause"], Value::Null);
     });
     drop(hook);
 }
@@ -163,10 +193,19 @@ async fn an_add_on_that_changes_while_it_is_handed_back_is_left_for_another_run(
     let overtaker = Overtaker {
         kubeconfig: kubeconfig.clone(),
         manager: "tidegate",
-        writes: &["mca", "hello", "-n", "c1", "note=busy"],
+        writes: &[
+            "annotate",
+            "--overwrite",
+            "mca",
+            "hello",
+            "-n",
+            "c1",
+            "overtaken=COUNT",
+        ],
         left: Arc::new(AtomicUsize::new(1)),
     };
-    let hook = register(&overtaker, "managedclusteraddons/status").await;
+    let addons = "addon.open-cluster-management.io";
+    let hook = register(&overtaker, (addons, "managedclusteraddons/status")).await;
     tokio::task::block_in_place(|| {
         let first = release(&kubeconfig);
         assert_eq!(first.code, Some(1), "{}{}", first.stdout, first.stderr);

@@ -459,7 +459,8 @@ mod tests {
     fn an_apply_keeps_what_others_have_written_and_takes_away_what_it_had_said_before() {
         let mut hub = Hub::default();
         let mut live = addon(&json!([]));
-        let applied = json!({"metadata": {"annotations": {"tidegate.io/protected-configs": "a.b"}}}).to_string();
+        let applied =
+            json!({"metadata": {"annotations": {"tidegate.io/protected-configs": "a.b"}}}).to_string();
         live["metadata"]["annotations"] = json!({"tidegate.io/deletion-guard": "true", "tidegate.io/protected-configs": "a.b",
             "kubectl.kubernetes.io/last-applied-configuration": applied, "other": "old"});
         live["metadata"]["labels"] = json!({"team": "a"});
