@@ -493,6 +493,7 @@ mod tests {
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
         ];
         assert_eq!(seen, expected);

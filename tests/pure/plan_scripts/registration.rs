@@ -135,7 +135,7 @@ fn show(out: &mut String, world: &World, key: &ObjectKey) {
     };
     let mut object = object.clone();
     if let Some(metadata) = object["metadata"].as_object_mut() {
-        metadata.retain(|field, _| field == "labels" || field == "ownerReferences");
+        metadata.retain(|field, _| ["labels", "annotations", "ownerReferences"].contains(&field.as_str()));
     }
     let text = serde_json::to_string_pretty(&object).expect("JSON");
     writeln!(out, "  {key}\n  {}", text.replace('\n', "\n  ")).expect("a string takes text");
