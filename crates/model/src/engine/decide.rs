@@ -30,6 +30,18 @@ pub struct Course {
     pub deadline: Option<Duration>,
     /// The time of a user's promotion: units that had succeeded before it need not soak any longer.
     pub promoted: Option<Timestamp>,
+    /// The pace of each group by its position, where groups go one by one. A group without one goes at once, with the soak of the
+    /// course.
+    pub paces: Vec<GroupPace>,
+}
+
+/// How fast one group goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupPace {
+    /// How many units may be under way at once while the group is open; never zero.
+    pub limit: usize,
+    /// How long a unit must stay successful until it gives its slot back and the group is done.
+    pub soak: Duration,
 }
 
 impl Course {
@@ -48,7 +60,12 @@ impl Course {
             soak: Duration::ZERO,
             deadline: None,
             promoted: None,
+            paces: Vec::new(),
         }
+    }
+
+    fn soak_of(&self, group: usize) -> Duration {
+        self.paces.get(group).map_or(self.soak, |pace| pace.soak)
     }
 
     /// Returns whether a promotion ends the soak of a unit that succeeded then. One that lies more than a minute ahead
@@ -241,7 +258,7 @@ pub fn decide_beside(
     let recheck_at = units
         .iter()
         .zip(&verdicts)
-        .filter_map(|(unit, verdict)| course.ends(unit.standing, *verdict))
+        .filter_map(|(unit, verdict)| course.ends_after(unit.standing, *verdict, course.soak_of(unit.group)))
         .min();
     let stages = Stages::new(course, groups);
     let mut tallies = stages.tallies(&units, &verdicts);
@@ -298,12 +315,16 @@ fn let_pass(gate: &mut Gate, unit: &Unit) -> Option<Verdict> {
 impl Course {
     /// Returns when time alone changes a verdict about a unit: the end of a soak, or a deadline.
     pub fn ends(&self, standing: UnitState, verdict: Verdict) -> Option<Timestamp> {
+        self.ends_after(standing, verdict, self.soak)
+    }
+
+    fn ends_after(&self, standing: UnitState, verdict: Verdict, soak: Duration) -> Option<Timestamp> {
         match (standing, verdict) {
             (UnitState::InFlight(since), Verdict::Going)
             | (UnitState::Overtaken(since) | UnitState::Blocked(Some(since)), Verdict::Wait(_)) => {
                 end(since, self.deadline?)
             }
-            (UnitState::Succeeded(since), Verdict::Soaking) => end(since, self.soak),
+            (UnitState::Succeeded(since), Verdict::Soaking) => end(since, soak),
             (
                 UnitState::ToApply
                 | UnitState::Overtaken(_)
@@ -351,16 +372,15 @@ impl Unit {
 /// What can be said of a unit without looking at the others.
 fn judged(course: &Course, unit: &Unit, now: Timestamp) -> Verdict {
     let is_late = |since| course.is_late(since, now);
+    let soak = course.soak_of(unit.group);
     match unit.standing {
         UnitState::ToApply | UnitState::Overtaken(_) => Verdict::Wait(Hold::Slot),
         UnitState::InFlight(since) if is_late(since) => Verdict::TimedOut,
         UnitState::InFlight(_) => Verdict::Going,
         // A failure stays one, however long it lasts.
         UnitState::Failed(_) => Verdict::Failed,
-        UnitState::Succeeded(since) if course.soak.is_zero() || course.is_promoted(since, now) => {
-            Verdict::Done
-        }
-        UnitState::Succeeded(since) => match end(since, course.soak) {
+        UnitState::Succeeded(since) if soak.is_zero() || course.is_promoted(since, now) => Verdict::Done,
+        UnitState::Succeeded(since) => match end(since, soak) {
             Some(end) if now >= end => Verdict::Done,
             Some(_) | None => Verdict::Soaking,
         },

@@ -49,6 +49,7 @@ fn course() -> impl Strategy<Value = Course> {
     );
     parts.prop_map(
         |(mandatory, limit_mandatory, rest, tolerance, soak, deadline, promoted)| Course {
+            paces: Vec::new(),
             mandatory,
             limit_mandatory,
             rest,

@@ -428,3 +428,34 @@ fn an_unapproved_unit_waits_once_its_stage_is_open() {
     assert_eq!(waiting.counts.waiting, 1);
     assert_eq!(waiting.recheck_at, None, "time approves of nothing");
 }
+
+#[test]
+fn groups_with_a_pace_of_their_own_go_one_by_one_within_their_limits_and_soak_times() {
+    let pace = |limit, seconds| GroupPace {
+        limit,
+        soak: Duration::from_secs(seconds),
+    };
+    let course = Course {
+        paces: vec![pace(2, 60), pace(1, 0)],
+        ..per_group(1)
+    };
+    check(
+        &course,
+        &[
+            ("...|..|..", ">>w|gg|gg"),
+            // A soaking unit keeps its slot, and its group open.
+            ("si.|..|..", "sik|gg|gg"),
+            ("sS|..|..", "sd|gg|gg"),
+            ("SS|..|..", "dd|>w|gg"),
+            // Without a soak time a unit that has just succeeded is done; a group without a pace goes at once.
+            ("SS|ss|..", "dd|dd|>>"),
+            ("Sb|..|..", "de|gg|gg"),
+            // Failures count in each group, and what is in flight in another group takes a slot.
+            ("Sf|..|..", "df|>w|gg"),
+            ("ff|..|..", "ff|xx|xx"),
+            ("..|i.|..", ">w|ig|gg"),
+        ],
+    );
+    let line = decided(&course, "s.|..", false, NOW);
+    assert_eq!(line.recheck_at, end(at(NOW), Duration::from_mins(1)));
+}

@@ -13,7 +13,7 @@ mod engine_properties;
 mod engine_tests;
 
 pub use decide::{
-    Breach, Counts, Course, Decision, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide,
+    Breach, Counts, Course, Decision, Group, GroupPace, Hold, StageCounts, Unit, UnitState, Verdict, decide,
     decide_beside, end, is_promoted,
 };
 pub use pacing::{course, way_back};

@@ -39,6 +39,7 @@ pub fn way_back(course: &Course) -> Course {
         soak: Duration::ZERO,
         deadline: Some(course.deadline.unwrap_or(PATIENCE)),
         promoted: None,
+        paces: course.paces.clone(),
     }
 }
 

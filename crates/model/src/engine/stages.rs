@@ -142,7 +142,11 @@ impl Stages {
                 // A share of nothing is nothing, and the mandatory groups would wait indefinitely.
                 Some(limit.of(rest).max(1))
             }
-            Rest::Within(_) | Rest::GroupByGroup => None,
+            Rest::GroupByGroup => {
+                let group = self.of_group.iter().position(|of| *of == stage)?;
+                course.paces.get(group).map(|pace| pace.limit)
+            }
+            Rest::Within(_) => None,
         }
     }
 
