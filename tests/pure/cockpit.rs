@@ -173,6 +173,42 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
 }
 
 #[test]
+fn every_view_names_the_stage_that_a_cluster_waits_for() {
+    let named =
+        |names: &[&str]| json!({"matchExpressions": [{"key": "name", "operator": "In", "values": names}]});
+    let mut object = upgrade_of(false);
+    object["spec"]["upgradeStrategy"] = json!({"maxConcurrency": 3, "stages": [
+        {"name": "test", "clusterSelector": named(&["c1", "c2"])},
+        {"name": "prod", "clusterSelector": named(&["c2", "c3", "c4"]), "maxConcurrency": 1, "minSuccessTime": "1h"}]});
+    let scene = scene(&[object]);
+    let picture = scene.picture(&Target::upgrade("default", "to-4-12"));
+    let waves: Vec<&str> = picture.waves.iter().map(|wave| wave.name.as_str()).collect();
+    assert_eq!(waves, ["stage test", "stage prod", "the other clusters"]);
+    let shown = picture
+        .clusters
+        .iter()
+        .find(|cluster| cluster.name == "c3")
+        .expect("it");
+    assert_eq!(shown.reason, "WaitingForStage");
+    assert_eq!(shown.message, "the clusters of stage \"test\" are not complete");
+    let why = insight::why::why_upgrade(&scene.hub, Settings::default(), "to-4-12", Some("c3"), now());
+    let groups = why.expect("an answer").groups;
+    assert_eq!(
+        (&groups[0].reason, &groups[0].detail),
+        (&shown.reason, &shown.message)
+    );
+    let plan = insight::forecast::upgrades(&scene.hub, Settings::default(), now());
+    let plan = insight::forecast::upgrades_text(&plan, kubernetes::field::Listing::Whole);
+    for wave in [
+        "at once      upgrade  stage test: c1 c2",
+        "upgrade  stage prod: c3",
+        "upgrade  c5 c6 c7",
+    ] {
+        assert!(plan.contains(wave), "{plan}");
+    }
+}
+
+#[test]
 fn an_upgrade_is_suspended_and_never_put_back() {
     let target = Target::upgrade("default", "to-4-12");
     let (goes, rests) = (scene(&[upgrade_of(false)]), scene(&[upgrade_of(true)]));

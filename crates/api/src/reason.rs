@@ -51,6 +51,8 @@ const PLACEMENTS: &str = "kubectl get placements -A";
 const CLUSTER: &str = "kubectl get managedcluster {cluster} -o yaml";
 /// The works of a cluster.
 pub const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
+/// An upgrade.
+pub const UPGRADE: &str = "kubectl get mcu {mcu} -n {namespace} -o yaml";
 /// Tries the failed clusters of an upgrade again.
 pub const RETRY: &str = "kubectl annotate --field-manager=ops mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
 
@@ -318,6 +320,9 @@ reasons! {
     Canary: "Of an upgrade: the canary clusters are updating, and the others wait for them.";
     Waiting: "Of an upgrade: no further cluster starts until the window opens, or until the clusters that are updating to an earlier version have finished.";
     Paused [Suspended]: "Of an upgrade: spec.suspend is set; clusters that have started continue, and no further cluster starts.";
+    WaitingForStage: "Of an upgrade: the cluster waits for an earlier stage, whose clusters are not complete or have not been complete for minSuccessTime. The message names the stage.", next Waits "the clusters of the earlier stage finish first" UPGRADE;
+    WorkerPoolsUpdating [UnderWay]: "Of an upgrade: the cluster has the version, and machines of its worker pools are still being updated (waitForWorkerPools).", next Waits "the machines of the worker pools are being updated" WORKS;
+    NotUpgradeable [NeedsAdmin]: "Of an upgrade: the ClusterVersion of the cluster reports Upgradeable=False, so an upgrade to another minor version does not start there; the message is that of the condition. The upgrade continues when the condition is no longer False.", next Needed "resolve what the message names on the cluster; the upgrade continues by itself" WORKS;
     Pending: "Of an upgrade: no cluster is selected.";
     Preview [Suspended]: "Of an upgrade: spec.preview is set; status.plan shows what would happen, and nothing is changed.";
     Halted: "Of an upgrade: no further cluster starts until an administrator acts: a canary failed, more clusters failed than maxFailures, no canary exists, no cluster can start, a placement does not exist, or the spec is invalid. Clusters already upgrading finish.";

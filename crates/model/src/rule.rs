@@ -64,6 +64,12 @@ pub const UPGRADE_NOTHING: &str = "upgrade/nothing";
 pub const UPGRADE_OPERATORS: &str = "upgrade/operators";
 /// A time that an upgrade may take, and that is none.
 pub const UPGRADE_TIMEOUT: &str = "upgrade/timeout";
+/// A hop that cannot be on the way to the version.
+pub const UPGRADE_HOPS: &str = "upgrade/hops";
+/// A stage without a name or a selector, or with the name of another one.
+pub const UPGRADE_STAGES: &str = "upgrade/stages";
+/// A MachineConfigPool that cannot be one.
+pub const UPGRADE_POOLS: &str = "upgrade/worker-pools";
 /// A number of clusters at once that is invalid.
 pub const UPGRADE_CONCURRENCY: &str = "upgrade/max-concurrency";
 /// A number of tolerated failures that is invalid.

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use plan::upgrade::{Event, Finalizer, Grade, Write};
 use plan::{Action, Note, Plan, Revision};
-use store::upgrade::{View, marks};
+use store::upgrade::{Mode, View, marks};
 use store::{Kind, Name, ObjectKey, Owner, Store};
 
 /// Returns the writes of a plan: those of works, and behind them those of the upgrade itself.
@@ -64,12 +64,16 @@ fn of_work(write: Write) -> Action {
             cluster,
             name,
             before,
+            mode,
             patch,
         } => Action::Replace {
             object: work(&cluster, &name),
             before: revision(before),
             patch: patch.into(),
-            why: "the timeout of the cluster has passed; its works are only observed",
+            why: match mode {
+                Mode::Apply => "the cluster is upgraded to this version now",
+                Mode::ReadOnly => "the timeout of the cluster has passed; its works are only observed",
+            },
         },
         Write::Delete {
             cluster,

@@ -60,8 +60,16 @@ value_rules! {
     rule::UPGRADE_TIMEOUT: "The timeouts of an upgrade are valid durations.\n\n\
          `clusterUpgradeTimeout`, `operatorsUpgradeTimeout` and the `timeout` of an action are durations longer than \
          zero, such as `2h`, `90m` or `1h30m`. With another value, the controllers could not detect a cluster on which \
-         the upgrade has failed. Refused.";
-    rule::UPGRADE_CONCURRENCY: "`upgradeStrategy.maxConcurrency` allows at least one cluster.\n\n\
+         the upgrade has failed. The `minSuccessTime` of a stage is a duration of zero or longer. Refused.";
+    rule::UPGRADE_HOPS: "`clusterVersion.hops` are versions on the way to `clusterVersion.version`.\n\n\
+         Each hop is a version of OpenShift, higher than the hop before it and lower than `spec.clusterVersion.version`. From one \
+         version to the next, no minor version is skipped: a cluster rejects such an upgrade. Refused.";
+    rule::UPGRADE_STAGES: "Each stage of an upgrade has a name of its own and a selector.\n\n\
+         A cluster belongs to the first of `upgradeStrategy.stages` whose `clusterSelector` matches it. Conditions and commands \
+         show the `name`, so two stages cannot have the same one. Refused.";
+    rule::UPGRADE_POOLS: "`upgradeStrategy.waitForWorkerPools` are names of MachineConfigPools.\n\n\
+         Each entry is the name of a MachineConfigPool on the clusters, such as `worker`, and is listed once. Refused.";
+    rule::UPGRADE_CONCURRENCY: "`maxConcurrency` of an upgrade or a stage allows at least one cluster.\n\n\
          `maxConcurrency` is a whole number of 1 or more, or a percentage such as `25%`, which is rounded up. With zero, no \
          cluster would be upgraded. Refused.";
     rule::UPGRADE_FAILURES: "`upgradeStrategy.maxFailures` is a number of clusters or a percentage.\n\n\

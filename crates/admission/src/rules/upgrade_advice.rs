@@ -16,6 +16,7 @@ use store::{ClusterFacts, Kind, Name, ObjectKey};
 const ANOTHER_RUN: &str = "upgrade/another-run";
 const CHANNEL_AHEAD: &str = "upgrade/channel-ahead";
 const NO_CANARIES: &str = "upgrade/no-canaries";
+const EMPTY_STAGE: &str = "upgrade/empty-stage";
 const CLAIMED: &str = "upgrade/claimed";
 const AT_ODDS: &str = "upgrade/operators-at-odds";
 const UNDER_WAY: &str = "upgrade/under-way";
@@ -44,6 +45,12 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
         "`canaryClusters` matches at least one of the selected clusters.\n\n\
          If it matches none, the upgrade does not start, because the first failure would affect all clusters. Warns if every \
          placement of the upgrade has a complete decision.";
+    warns EMPTY_STAGE, CreateAndUpdate, empty_stage =>
+        "Each stage of an upgrade has clusters.\n\n\
+         A cluster belongs to the canary clusters, or else to the first stage that selects it. A stage behind one with the same \
+         selector, or behind one that selects all clusters, can never have a cluster. A stage without clusters is complete, and \
+         the next one starts. Also warns if no selected cluster is in the stage now, if every placement of the upgrade has a \
+         complete decision.";
     warns AT_ODDS, CreateAndUpdate, at_odds =>
         "An operator is either included or excluded, not both.\n\n\
          An operator that is in both lists is excluded. If `approveAllUpgrades` is true, `include` has no \
@@ -229,6 +236,59 @@ fn no_canaries(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     findings.warn(Fault::bare(Class::Invalid, detail).at(path, NO_CANARIES));
 }
 
+fn empty_stage(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
+    let Some(asked) = &subject.body.spec else {
+        return;
+    };
+    let (stages, canary) = (&asked.strategy.stages, &asked.strategy.canary);
+    if stages.is_empty() {
+        return;
+    }
+    let all = selected(subject, asked).filter(|all| !all.is_empty());
+    let mut left = all.unwrap_or_default();
+    let is_known = !left.is_empty();
+    let mut take = |selector: &ClusterSelector| {
+        let before = left.len();
+        left.retain(|(name, cluster)| {
+            let label = |key: &str| cluster.labels.get(key).map(|value| &**value);
+            !(subject.effort.spend(1) && selector.matches_by(name, label))
+        });
+        left.len() < before
+    };
+    if let Some(canary) = canary {
+        take(canary);
+    }
+    for (at, stage) in stages.iter().enumerate() {
+        let has_clusters = take(&stage.selector);
+        let mut earlier = stages.iter().take(at);
+        let covered =
+            earlier.find(|one| one.selector == ClusterSelector::default() || one.selector == stage.selector);
+        let detail = match covered {
+            Some(one) => format!(
+                "the stage {} never has a cluster: all that it selects belong to the earlier stage {}",
+                quoted(&stage.name),
+                quoted(&one.name)
+            ),
+            None if is_known && !has_clusters => format!(
+                "the stage {} has no cluster now: no selected cluster matches that is not a canary or in an earlier stage",
+                quoted(&stage.name)
+            ),
+            None => continue,
+        };
+        let path = spec()
+            .key("upgradeStrategy")
+            .key("stages")
+            .index(at)
+            .key("clusterSelector");
+        let fault = Fault::bare(Class::Invalid, detail);
+        findings.warn(
+            fault
+                .hint("change the selector, or remove the stage")
+                .at(path, EMPTY_STAGE),
+        );
+    }
+}
+
 fn claimed(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let Some(asked) = &subject.body.spec else {
         return;
@@ -262,7 +322,11 @@ fn unreachable(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let Some(asked) = &subject.body.spec else {
         return;
     };
-    let Some(wanted) = asked.target.as_ref().and_then(|target| target.version()) else {
+    let Some((target, wanted)) = asked
+        .target
+        .as_ref()
+        .and_then(|target| Some((target, target.version()?)))
+    else {
         return;
     };
     let all = selected(subject, asked).unwrap_or_default();
@@ -278,7 +342,12 @@ fn unreachable(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
         };
         if has > *wanted {
             above.push(format!("{name} ({has})"));
-        } else if wanted.minors_above(&has).is_some_and(|minors| minors > 1) {
+        } else if target
+            .first(Some(&has))
+            .version()
+            .and_then(|first| first.minors_above(&has))
+            > Some(1)
+        {
             far.push(format!("{name} ({has})"));
         }
     }

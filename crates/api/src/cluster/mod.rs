@@ -25,8 +25,8 @@ pub use placement::{
 pub use upgrade::{
     ManagedClustersUpgrade, ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, OcpOperators,
     OperatorRef, UpgradeAction, UpgradeActionSummary, UpgradeCanary, UpgradeClusterSelector,
-    UpgradeClusterStatus, UpgradePlan, UpgradeSettled, UpgradeStateCounts, UpgradeStrategy, UpgradeSummary,
-    UpgradeVersion, UpgradeWave, UpgradeWindow,
+    UpgradeClusterStatus, UpgradePlan, UpgradeSettled, UpgradeStage, UpgradeStageStatus, UpgradeStateCounts,
+    UpgradeStrategy, UpgradeSummary, UpgradeVersion, UpgradeWave, UpgradeWindow,
 };
 
 /// API group of these kinds.

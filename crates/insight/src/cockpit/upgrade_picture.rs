@@ -14,8 +14,8 @@ use super::waves::{bare, few};
 use api::Condition;
 use api::reason::{Class, Reason};
 use kubernetes::field::{Path, counted};
-use model::upgrade::UpgradeSpec;
-use plan::upgrade::{ClusterOutlook, Hold, State, natural_order};
+use model::upgrade::{Stage, UpgradeSpec};
+use plan::upgrade::{ClusterOutlook, Hold, Record, State, natural_order};
 use store::upgrade::View;
 use store::{Owner, Store};
 
@@ -30,7 +30,8 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let (plan, outlook) = plan::upgrade::plan_with_outlook(&view, now);
     let status = plan.status.as_ref().unwrap_or(view.upgrade.status);
     let spec = UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec"));
-    let mut clusters: Vec<ClusterView> = outlook.iter().map(|seen| cluster(&view, seen)).collect();
+    let stages: &[Stage] = spec.as_ref().map_or(&[], |spec| &spec.strategy.stages);
+    let mut clusters: Vec<ClusterView> = outlook.iter().map(|seen| cluster(&view, stages, seen)).collect();
     clusters.sort_by(|one, other| natural_order(&one.name, &other.name));
     let mut counts = Counts::default();
     for cluster in &clusters {
@@ -40,13 +41,13 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let is_underway = outlook.iter().any(is_underway);
     let phase = phase(&view, &status.phase, &health, &counts, is_underway);
     let eta_unknown = eta_unknown(&clusters, phase);
-    let holds = || plan.waits.iter().map(|wait| wait.on);
+    let holds = || plan.waits.iter().map(|wait| &wait.on);
     let window = plan
         .recheck_at
-        .filter(|_| holds().any(|hold| hold == Hold::Window));
+        .filter(|_| holds().any(|hold| *hold == Hold::Window));
     let paused = holds()
         .find(|hold| matches!(hold, Hold::Paused | Hold::Preview))
-        .map(|hold| hold.sentence().to_owned());
+        .map(|hold| hold.sentence().into_owned());
     Some(Picture {
         api_version: API_VERSION,
         kind: "Rollout",
@@ -106,11 +107,11 @@ fn is_underway(seen: &ClusterOutlook) -> bool {
         || (record.state == State::NotStarted && record.phase == plan::upgrade::Phase::PreAction)
 }
 
-fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
+fn cluster(view: &View<'_>, stages: &[Stage], seen: &ClusterOutlook) -> ClusterView {
     let record = &seen.record;
     let state = state(seen);
-    let (reason, message) = match seen.waits {
-        Some(hold) if state == ClusterState::Waiting => (hold.word(), hold.sentence().to_owned()),
+    let (reason, message) = match &seen.waits {
+        Some(hold) if state == ClusterState::Waiting => (hold.word(), hold.sentence().into_owned()),
         Some(_) | None => {
             let reason = record.reason.map_or_else(|| record.phase.word(), Reason::as_str);
             (reason, record.message.clone())
@@ -125,8 +126,7 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
     let known = view.clusters.get(&seen.cluster);
     ClusterView {
         name: seen.cluster.to_string(),
-        // Until the waves are built, this is the index: canary clusters are in the first wave.
-        wave: usize::from(!record.canary),
+        wave: wave_of(stages, record),
         state,
         reason: reason.to_owned(),
         message,
@@ -139,6 +139,15 @@ fn cluster(view: &View<'_>, seen: &ClusterOutlook) -> ClusterView {
         healthy: known.is_some_and(|cluster| cluster.available),
         offline: known.is_some_and(|cluster| !cluster.available),
     }
+}
+
+/// Canary clusters are in the first wave, then each stage is one, and the others are the last.
+fn wave_of(stages: &[Stage], record: &Record) -> usize {
+    if record.canary {
+        return 0;
+    }
+    let stage = stages.iter().position(|stage| record.is_of_stage(&stage.name));
+    stage.unwrap_or(stages.len()).saturating_add(1)
 }
 
 fn state(seen: &ClusterOutlook) -> ClusterState {
@@ -238,33 +247,50 @@ fn notices<E: std::fmt::Display>(
         .collect()
 }
 
-/// Those that go first, and the others.
+/// Canary clusters, the stages, and the others. A wave without clusters is left out.
 fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: Phase) -> Vec<Wave> {
-    let has_first = clusters.iter().any(|cluster| cluster.wave == 0);
-    let others = if has_first {
+    let strategy = spec.as_ref().ok().map(|spec| &spec.strategy);
+    let stages: &[Stage] = strategy.map_or(&[], |strategy| &strategy.stages);
+    let last = stages.len().saturating_add(1);
+    let others = if clusters.iter().any(|cluster| cluster.wave < last) {
         "the other clusters"
     } else {
         "all clusters"
     };
-    let mut waves = vec![bare("canary clusters", ""), bare(others, "")];
+    let mut waves = vec![bare("canary clusters", "")];
+    waves.extend(
+        stages
+            .iter()
+            .map(|stage| bare(&format!("stage {}", stage.name), "")),
+    );
+    waves.push(bare(others, ""));
     for cluster in clusters.iter() {
         if let Some(wave) = waves.get_mut(cluster.wave) {
             wave.counts.add(cluster.state);
         }
     }
     let total = clusters.len();
-    let strategy = spec.as_ref().ok().map(|spec| &spec.strategy);
     let mut ahead = String::new();
     for (at, wave) in waves.iter_mut().enumerate() {
         wave.mandatory = at == 0;
-        wave.limit = strategy
-            .map(|strategy| strategy.at_once.of(total).max(1))
+        let stage = at.checked_sub(1).and_then(|at| stages.get(at));
+        let limit = stage.and_then(|stage| stage.at_once.map(|limit| limit.of(wave.counts.total)));
+        wave.limit = limit
+            .or_else(|| strategy.map(|strategy| strategy.at_once.of(total)))
+            .map(|limit| limit.max(1))
             .filter(|limit| *limit < wave.counts.total);
+        wave.soak_seconds = stage.map_or(0, |stage| stage.soak.as_secs());
         wave.batches = Batches::of(wave.limit, &wave.counts);
-        wave.tolerated = strategy.map(|strategy| if at == 0 { 0 } else { strategy.failures.of(total) });
+        wave.tolerated = strategy.map(|strategy| match (at, stages.is_empty()) {
+            (0, _) => 0,
+            (_, true) => strategy.failures.of(total),
+            (_, false) => strategy.failures.of(wave.counts.total),
+        });
         wave.failures = wave.counts.failures();
         wave.deadline_seconds = strategy.map(|strategy| strategy.platform.as_secs());
-        wave.state = wave_state(&wave.counts, phase, !ahead.is_empty());
+        let mut own = clusters.iter().filter(|cluster| cluster.wave == at);
+        let waits_for_stage = own.any(|cluster| *cluster.reason == Reason::WaitingForStage);
+        wave.state = wave_state(&wave.counts, phase, waits_for_stage || !ahead.is_empty());
         let names: Vec<&str> = clusters
             .iter()
             .filter(|cluster| cluster.wave == at && is_updating(cluster))
@@ -282,10 +308,11 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
             ahead = own;
         }
     }
-    if !has_first {
-        for cluster in clusters.iter_mut() {
-            cluster.wave = 0;
-        }
+    // A cluster has the index of its wave among those that are shown.
+    let shown: Vec<bool> = waves.iter().map(|wave| wave.counts.total > 0).collect();
+    for cluster in clusters.iter_mut() {
+        let before = shown.iter().take(cluster.wave);
+        cluster.wave = before.filter(|is_shown| **is_shown).count();
     }
     waves.retain(|wave| wave.counts.total > 0);
     waves

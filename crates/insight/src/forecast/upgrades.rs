@@ -68,10 +68,14 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
             0 => "at once".to_owned(),
             after => format!("after {}", length(after)),
         };
+        let stage = match wave.stage.as_str() {
+            "" => String::new(),
+            stage => format!("stage {stage}: "),
+        };
         line(
             out,
             &format!(
-                "  wave {number:<3} {after:12} upgrade  {}",
+                "  wave {number:<3} {after:12} upgrade  {stage}{}",
                 named(&texts(&wave.clusters), listing)
             ),
         );
@@ -126,10 +130,13 @@ fn end(course: &Course, listing: Listing) -> String {
 pub fn upgrades_json(forecasts: &[UpgradeForecast]) -> Vec<Value> {
     let each = forecasts.iter().map(|forecast| {
         let course = &forecast.course;
-        let waves = course
-            .waves
-            .iter()
-            .map(|wave| json!({"afterSeconds": seconds(wave.after), "clusters": texts(&wave.clusters)}));
+        let waves = course.waves.iter().map(|wave| {
+            let (after, clusters) = (seconds(wave.after), texts(&wave.clusters));
+            match wave.stage.as_str() {
+                "" => json!({"afterSeconds": after, "clusters": clusters}),
+                stage => json!({"afterSeconds": after, "clusters": clusters, "stage": stage}),
+            }
+        });
         let held = course.held.iter().map(|((reason, message), clusters)| {
             json!({"reason": reason, "message": message, "clusters": texts(clusters)})
         });

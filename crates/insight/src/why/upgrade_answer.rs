@@ -246,10 +246,13 @@ impl Case<'_> {
     fn of_holds(&self) -> Vec<UpgradeGroup> {
         let mut shared: BTreeMap<plan::upgrade::Hold, Vec<String>> = BTreeMap::new();
         for wait in &self.plan.waits {
-            shared.entry(wait.on).or_default().push(wait.cluster.to_string());
+            shared
+                .entry(wait.on.clone())
+                .or_default()
+                .push(wait.cluster.to_string());
         }
         let each = shared.into_iter();
-        each.map(|(hold, clusters)| self.group(hold.word(), hold.sentence(), of_hold(hold), clusters))
+        each.map(|(hold, clusters)| self.group(hold.word(), &hold.sentence(), of_hold(&hold), clusters))
             .collect()
     }
 

@@ -2,10 +2,9 @@
 //!
 //! The steps for reasons of conditions are in the table of reasons.
 
-use api::reason::{Act, NextStep, RETRY, Reason, WORKS};
+use api::reason::{Act, NextStep, RETRY, Reason, UPGRADE as LOOK, WORKS};
 use plan::upgrade::Hold;
 
-const LOOK: &str = "kubectl get mcu {mcu} -n {namespace} -o yaml";
 const RESUME: &str =
     "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"suspend\":false}}'";
 const START: &str = "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"preview\":false}}'";
@@ -39,7 +38,7 @@ fn not_accepted(detail: &str) -> NextStep {
 }
 
 /// Returns what to do about clusters that could start and are blocked.
-pub(super) fn of_hold(hold: Hold) -> NextStep {
+pub(super) fn of_hold(hold: &Hold) -> NextStep {
     use Act::{Needed, Waits};
     match hold {
         Hold::Preview => (Needed, "remove spec.preview to start", START),
@@ -71,6 +70,10 @@ pub(super) fn of_hold(hold: Hold) -> NextStep {
             LOOK,
         ),
         Hold::Canary => (Waits, "the canary clusters finish first", LOOK),
+        Hold::Stage(_) | Hold::Soak(_) => {
+            let next = Reason::of(hold.word()).and_then(Reason::next_step);
+            next.unwrap_or((Waits, "an earlier stage finishes first", LOOK))
+        }
         Hold::Slot => (Waits, "the next cluster starts when another one finishes", LOOK),
     }
 }

@@ -15,6 +15,6 @@ pub use action::{Action, LARGEST_ACTION};
 pub use operators::{DEFAULT_APPROVER, Operators, Subscription};
 pub use selection::{ClusterSelector, NAME_KEY};
 pub use spec::{PlacementKey, UpgradeSpec};
-pub use strategy::{DEFAULT_AT_ONCE, DEFAULT_OPERATORS, DEFAULT_PLATFORM, Strategy};
+pub use strategy::{DEFAULT_AT_ONCE, DEFAULT_OPERATORS, DEFAULT_PLATFORM, Stage, Strategy};
 pub use target::{Channel, OcpVersion, Target};
 pub use window::{Window, WindowState};

@@ -2,15 +2,19 @@
 //!
 //! Decides the meaning of `spec.upgradeStrategy` and its defaults. Never decides which cluster starts.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use api::cluster::UpgradeStrategy;
+use api::cluster::{UpgradeStage, UpgradeStrategy};
 use kubernetes::duration::GoDuration;
 use kubernetes::field::{Class, Fault, Path, Violation, quoted};
+use kubernetes::names::is_dns1123_subdomain;
 
 use super::selection::ClusterSelector;
 use super::window::Window;
+use crate::Name;
+use crate::deadline::Soak;
 use crate::limit::{Limit, Percent, Tolerance};
 use crate::rollout::keep;
 use crate::rule;
@@ -29,6 +33,8 @@ pub const DEFAULT_OPERATORS: Duration = Duration::from_mins(20);
 pub struct Strategy {
     /// The canary clusters, if any.
     pub canary: Option<ClusterSelector>,
+    /// The stages behind the canary clusters, in their order.
+    pub stages: Vec<Stage>,
     /// How long the upgrade of one cluster may take; never zero.
     pub platform: Duration,
     /// How long the operators of one cluster may take, in whole seconds; never zero.
@@ -39,17 +45,37 @@ pub struct Strategy {
     pub failures: Tolerance,
     /// When clusters may start; absent where they always may.
     pub window: Option<Window>,
+    /// Whether a cluster is asked if it is upgradeable before it goes to another minor version.
+    pub upgradeable: bool,
+    /// The MachineConfigPools that a cluster waits for.
+    pub pools: Vec<String>,
+}
+
+/// Clusters that are upgraded when those of every earlier stage are complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stage {
+    /// Its name, which no other stage has.
+    pub name: Name,
+    /// Which clusters.
+    pub selector: ClusterSelector,
+    /// How many of them upgrade at once; absent where the stage does not say.
+    pub at_once: Option<Limit>,
+    /// How long each cluster must have been complete.
+    pub soak: Duration,
 }
 
 impl Default for Strategy {
     fn default() -> Self {
         Self {
             canary: None,
+            stages: Vec::new(),
             platform: DEFAULT_PLATFORM,
             operators: DEFAULT_OPERATORS,
             at_once: NonZeroU32::new(DEFAULT_AT_ONCE).map_or(Limit::All, Limit::Clusters),
             failures: Percent::new(100).map_or_else(Tolerance::default, Tolerance::Percent),
             window: None,
+            upgradeable: false,
+            pools: Vec::new(),
         }
     }
 }
@@ -102,8 +128,92 @@ impl Strategy {
             let canary = ClusterSelector::parse(raw, &path.key("canaryClusters").key("clusterSelector"));
             read.canary = canary.map_err(|faults| wrong.extend(faults)).ok();
         }
+        read.upgradeable = raw.wait_for_upgradeable.unwrap_or_default();
+        read.stages = stages(&raw.stages, &path.key("stages"), &mut wrong);
+        read.pools = pools(
+            &raw.wait_for_worker_pools,
+            &path.key("waitForWorkerPools"),
+            &mut wrong,
+        );
         if wrong.is_empty() { Ok(read) } else { Err(wrong) }
     }
+}
+
+fn stages(raw: &[UpgradeStage], path: &Path, wrong: &mut Vec<Violation>) -> Vec<Stage> {
+    let mut names = BTreeSet::new();
+    let each = raw.iter().enumerate();
+    each.filter_map(|(at, stage)| {
+        let path = path.index(at);
+        let name = match stage.name.as_str() {
+            "" => Some(Fault::bare(Class::Required, "must be the name of the stage")),
+            name if !names.insert(name) => Some(Fault::of_text(
+                Class::Duplicate,
+                name,
+                "must be the name of one stage only",
+            )),
+            _ => None,
+        };
+        wrong.extend(name.map(|fault| fault.at(path.key("name"), rule::UPGRADE_STAGES)));
+        parse_stage(stage, &path)
+            .map_err(|faults| wrong.extend(faults))
+            .ok()
+    })
+    .collect()
+}
+
+fn parse_stage(raw: &UpgradeStage, path: &Path) -> Result<Stage, Vec<Violation>> {
+    let mut wrong = Vec::new();
+    let at = path.key("clusterSelector");
+    let selector = raw
+        .cluster_selector
+        .as_ref()
+        .map(|raw| ClusterSelector::parse(raw, &at));
+    if selector.is_none() {
+        let fault = Fault::bare(
+            Class::Required,
+            "must select the clusters of the stage; {} selects all",
+        );
+        wrong.push(fault.at(at, rule::UPGRADE_STAGES));
+    }
+    let selector = selector.and_then(|selector| selector.map_err(|faults| wrong.extend(faults)).ok());
+    let at_once = raw.max_concurrency.as_ref().map(|raw| {
+        Limit::parse_positive(Scalar::from(raw))
+            .map_err(|fault| fault.at(path.key("maxConcurrency"), rule::UPGRADE_CONCURRENCY))
+    });
+    let at_once = at_once.and_then(|limit| keep(limit, &mut wrong));
+    let soak = raw.min_success_time.as_deref().map(|text| {
+        Soak::parse(Scalar::Text(text))
+            .map_err(|fault| fault.at(path.key("minSuccessTime"), rule::UPGRADE_TIMEOUT))
+    });
+    let soak = soak.and_then(|soak| keep(soak, &mut wrong));
+    match selector {
+        Some(selector) if wrong.is_empty() => Ok(Stage {
+            name: Name::from(raw.name.as_str()),
+            selector,
+            at_once,
+            soak: soak.unwrap_or_default().length(),
+        }),
+        Some(_) | None => Err(wrong),
+    }
+}
+
+fn pools(raw: &[String], path: &Path, wrong: &mut Vec<Violation>) -> Vec<String> {
+    let mut names = BTreeSet::new();
+    for (at, name) in raw.iter().enumerate() {
+        let fault = if !names.insert(name) {
+            Fault::of_text(Class::Duplicate, name, "must be listed only once")
+        } else if is_dns1123_subdomain(name) {
+            continue;
+        } else {
+            Fault::of_text(
+                Class::Invalid,
+                name,
+                "must be the name of a MachineConfigPool such as \"worker\"",
+            )
+        };
+        wrong.push(fault.at(path.index(at), rule::UPGRADE_POOLS));
+    }
+    raw.to_vec()
 }
 
 /// Reads a duration that is longer than zero, in whole seconds, rounded up: the clocks of plans tick in seconds.

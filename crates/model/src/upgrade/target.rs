@@ -114,6 +114,7 @@ pub struct Target {
     image: Option<String>,
     channel: Option<Channel>,
     upstream: Option<String>,
+    hops: Vec<OcpVersion>,
 }
 
 impl Target {
@@ -161,6 +162,7 @@ impl Target {
             let fault = Fault::of_text(Class::Invalid, channel.as_str(), detail);
             wrong.push(fault.at(path.key("channel"), rule::UPGRADE_CHANNEL));
         }
+        let hops = parse_hops(&raw.hops, version.as_ref(), &path.key("hops"), &mut wrong);
         if !wrong.is_empty() {
             return Err(wrong);
         }
@@ -169,7 +171,46 @@ impl Target {
             image,
             channel,
             upstream,
+            hops,
         })
+    }
+
+    /// Returns what a stored work asks for, as far as it names a release.
+    pub fn observed(version: &str, image: &str) -> Self {
+        Self {
+            version: OcpVersion::parse(version).ok(),
+            image: given(image).map(str::to_owned),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the versions that a cluster goes through before the last one.
+    pub fn hops(&self) -> &[OcpVersion] {
+        &self.hops
+    }
+
+    /// Returns what a cluster with this version is upgraded to first; one with an unknown version goes through every hop.
+    #[must_use]
+    pub fn first(&self, has: Option<&OcpVersion>) -> Self {
+        let mut hops = self.hops.iter();
+        let next = hops.find(|hop| has.is_none_or(|has| has < *hop));
+        next.map_or_else(|| self.clone(), |hop| self.at(hop))
+    }
+
+    /// Returns what a cluster is upgraded to when it has this version; nothing after the last one, or after one that is no hop.
+    pub fn after(&self, version: &str) -> Option<Self> {
+        let at = self.hops.iter().position(|hop| hop.to_string() == version)?;
+        let next = self.hops.get(at.saturating_add(1));
+        Some(next.map_or_else(|| self.clone(), |hop| self.at(hop)))
+    }
+
+    /// The image is that of the last version.
+    fn at(&self, hop: &OcpVersion) -> Self {
+        Self {
+            version: Some(hop.clone()),
+            image: None,
+            ..self.clone()
+        }
     }
 
     /// Returns the version, where one is given.
@@ -191,6 +232,64 @@ impl Target {
     pub fn upstream(&self) -> Option<&str> {
         self.upstream.as_deref()
     }
+}
+
+fn parse_hops(
+    raw: &[String],
+    last: Option<&OcpVersion>,
+    path: &Path,
+    wrong: &mut Vec<Violation>,
+) -> Vec<OcpVersion> {
+    let mut hops: Vec<OcpVersion> = Vec::new();
+    for (at, text) in raw.iter().enumerate() {
+        let at = path.index(at);
+        let hop = OcpVersion::parse(text).map_err(|fault| fault.at(at.clone(), rule::UPGRADE_HOPS));
+        let Some(hop) = keep(hop, wrong) else {
+            continue;
+        };
+        let before = hops.last();
+        let detail = if before.is_some_and(|before| hop <= *before) {
+            before.map(|before| format!("must be higher than the hop before it, \"{before}\""))
+        } else if last.is_some_and(|last| hop >= *last) {
+            last.map(|last| format!("must be lower than clusterVersion.version, \"{last}\""))
+        } else {
+            before.and_then(|before| skipped(before, &hop))
+        };
+        if let Some(detail) = detail {
+            wrong.push(Fault::of_text(Class::Invalid, text, detail).at(at, rule::UPGRADE_HOPS));
+        }
+        hops.push(hop);
+    }
+    match (hops.last(), last) {
+        (Some(hop), Some(last)) => {
+            if let Some(detail) = skipped(hop, last).filter(|_| hop < last) {
+                let fault = Fault::of_text(Class::Invalid, &hop.to_string(), detail);
+                let at = path.index(raw.len().saturating_sub(1));
+                wrong.push(fault.at(at, rule::UPGRADE_HOPS));
+            }
+        }
+        (Some(_), None) => {
+            let fault = Fault::bare(
+                Class::Forbidden,
+                "needs clusterVersion.version, the version after the last hop",
+            );
+            wrong.push(fault.at(path.clone(), rule::UPGRADE_HOPS));
+        }
+        (None, _) => {}
+    }
+    hops
+}
+
+/// OpenShift does not skip a minor version.
+fn skipped(from: &OcpVersion, to: &OcpVersion) -> Option<String> {
+    let minors = to.minors_above(from)?;
+    let (major, minor) = from.minor();
+    (minors > 1).then(|| {
+        format!(
+            "must not skip a minor version: between \"{from}\" and \"{to}\", add a version {major}.{}",
+            minor.saturating_add(1)
+        )
+    })
 }
 
 fn given(text: &str) -> Option<&str> {
@@ -239,6 +338,7 @@ mod tests {
             version: version.to_owned(),
             upstream: Some(upstream.to_owned()),
             image: Some(image.to_owned()),
+            hops: Vec::new(),
         };
         Target::parse(&raw, &Path::root().key("clusterVersion"))
             .map_err(|wrong| wrong.iter().map(ToString::to_string).collect())

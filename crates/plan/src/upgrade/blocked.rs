@@ -111,13 +111,13 @@ fn missing_placement(view: &View<'_>, spec: &UpgradeSpec, now: Timestamp) -> Opt
 /// Returns the reason for which no cluster that has not ended can start; several reasons are one of their own.
 fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     // These are meant so, or bring clusters that can start.
-    let is_meant = |hold: Hold| {
+    let is_meant = |hold: &Hold| {
         matches!(
             hold,
             Hold::Preview | Hold::Paused | Hold::Changing | Hold::Undecided
         )
     };
-    if turns.closed.is_some_and(is_meant) {
+    if turns.closed.as_ref().is_some_and(is_meant) {
         return None;
     }
     let mut shared: Option<Reason> = None;
@@ -125,7 +125,10 @@ fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     for (name, record) in open {
         let reason = record.needs_admin().filter(|_| record.phase == Phase::Held);
         let is_behind = record.phase == Phase::Queued
-            && matches!(turns.waits.get(*name), Some(Hold::Canary | Hold::Slot));
+            && matches!(
+                turns.waits.get(*name),
+                Some(Hold::Canary | Hold::Stage(_) | Hold::Slot)
+            );
         match (reason, shared) {
             (Some(reason), None) => shared = Some(reason),
             (Some(reason), Some(other)) if reason != other => shared = Some(Reason::ClustersHeld),

@@ -10,14 +10,14 @@ use jiff::Timestamp;
 use api::names::annotations::PLACEMENT_ACCESS;
 use api::reason::Reason;
 use model::engine::end;
-use model::upgrade::{OcpVersion, PlacementKey, UpgradeSpec};
+use model::upgrade::{OcpVersion, PlacementKey, Target, UpgradeSpec};
 
 use crate::upgrade::judge::{self, Platform};
 use crate::upgrade::record::{ActionState, Phase, Record, State};
 use crate::upgrade::select::Member;
 use crate::upgrade::works::GRACE;
 use store::upgrade::marks::Stage;
-use store::upgrade::{Applied, Work};
+use store::upgrade::{Applied, Cluster, Work};
 
 /// How long the report of a Job may take beyond the time after which it is stopped.
 const REPORT: Duration = Duration::from_mins(1);
@@ -31,12 +31,16 @@ pub(crate) struct Case<'a> {
     pub(crate) record: Record,
     /// The works of this run and try.
     pub(crate) works: Works<'a>,
+    /// Whether another run is asked for: the cluster then ends at the version that it is being upgraded to.
+    pub(crate) changing: bool,
 }
 
 /// The works of a cluster that are about upgrades.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Works<'a> {
     pub(crate) pre: Option<&'a Work>,
+    /// The work of the upgrade itself, as long as it only asks whether the cluster is upgradeable.
+    pub(crate) probe: Option<&'a Work>,
     pub(crate) platform: Option<&'a Work>,
     pub(crate) operators: Option<&'a Work>,
     pub(crate) post: Option<&'a Work>,
@@ -57,6 +61,8 @@ pub(crate) enum Want {
     Turn,
     /// Its upgrade; it has had its turn.
     Upgrade,
+    /// Its next hop; it is upgrading already.
+    Hop,
     /// This work, without a turn.
     Work(Stage),
 }
@@ -115,7 +121,7 @@ impl ClusterStanding {
 /// Returns how a cluster stands.
 pub(crate) fn stand(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     if case.record.has_ended() {
-        return ClusterStanding::of(late(case));
+        return ClusterStanding::of(late(case, spec));
     }
     let has_begun = case.record.state != State::NotStarted
         || case.works.platform.is_some()
@@ -151,8 +157,8 @@ fn fail(record: Record, reason: Reason, message: &str, now: Timestamp) -> Record
 }
 
 /// A cluster that reaches the version after the timeout is reported; it counts as failed until a user retries it.
-fn late(case: Case<'_>) -> Record {
-    let has_arrived = |work: &Work| judge::platform(work) == Platform::Done;
+fn late(case: Case<'_>, spec: &UpgradeSpec) -> Record {
+    let has_arrived = |work: &Work| judge::platform(work) == Platform::Done && next(work, spec).is_none();
     let is_late =
         case.record.reason == Some(Reason::UpgradeTimeout) && case.works.platform.is_some_and(has_arrived);
     if is_late {
@@ -164,6 +170,11 @@ fn late(case: Case<'_>) -> Record {
     case.record
 }
 
+/// What a cluster is upgraded to when it has the version that its work asks for; nothing after the last one.
+pub(crate) fn next(work: &Work, spec: &UpgradeSpec) -> Option<Target> {
+    spec.target.as_ref()?.after(&work.target.0)
+}
+
 fn passed(since: Timestamp, length: Duration, now: Timestamp) -> (bool, Option<Timestamp>) {
     let end = end(since, length);
     (end.is_some_and(|end| now >= end), end)
@@ -173,7 +184,15 @@ fn passed(since: Timestamp, length: Duration, now: Timestamp) -> (bool, Option<T
 fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding {
     let first = case.works.platform.or(case.works.operators);
     let mut record = case.record;
-    record.started = record.started.or_else(|| first.map(|work| work.created));
+    // A work that asked first is older than the upgrade.
+    let begin = |work: &Work| {
+        if spec.strategy.upgradeable {
+            now
+        } else {
+            work.created
+        }
+    };
+    record.started = record.started.or_else(|| first.map(begin));
     record.pre = case.works.pre.map_or(record.pre, judge::action);
     if record.state == State::NotStarted {
         record = record.at(State::Initialized, Phase::Platform);
@@ -183,7 +202,22 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
     if is_there {
         return operators(record, &case.works, spec, now);
     }
-    let since = record.started.unwrap_or(now);
+    if let Some(work) = case.works.platform
+        && record.hop != work.target.0
+        && spec
+            .target
+            .as_ref()
+            .is_some_and(|target| !target.hops().is_empty())
+    {
+        // Each hop has its own clock.
+        record.hop_started = if record.hop.is_empty() {
+            record.started
+        } else {
+            Some(now)
+        };
+        record.hop.clone_from(&work.target.0);
+    }
+    let since = record.hop_started.or(record.started).unwrap_or(now);
     let (is_late, until) = passed(since, spec.strategy.platform, now);
     let Some(work) = case.works.platform else {
         if let Some((_, taker)) = case.works.foreign {
@@ -202,7 +236,10 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
             .until(until);
     };
     match judge::platform(work) {
-        Platform::Done => operators(record, &case.works, spec, now),
+        Platform::Done => {
+            let goes_on = next(work, spec).filter(|_| !case.changing);
+            arrived(record, &case.works, work, goes_on.as_ref(), spec, now)
+        }
         _ if is_late && work.applied == Applied::Never => ClusterStanding::of(fail(
             record,
             Reason::NotApplied,
@@ -240,6 +277,55 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
             ClusterStanding::of(unapplied(record, Stage::Platform, work)).until(until)
         }
     }
+}
+
+/// A cluster that has the version that its work asks for: it waits for its worker pools, then for its next hop.
+fn arrived(
+    record: Record,
+    works: &Works<'_>,
+    work: &Work,
+    hop: Option<&Target>,
+    spec: &UpgradeSpec,
+    now: Timestamp,
+) -> ClusterStanding {
+    let since = record.hop_started.or(record.started).unwrap_or(now);
+    let (is_late, until) = passed(since, spec.strategy.platform, now);
+    let (updated, pools) = judge::worker_pools(work);
+    if updated < pools && is_late {
+        let message = "the worker pools exceeded clusterUpgradeTimeout";
+        return ClusterStanding::of(fail(record, Reason::UpgradeTimeout, message, now));
+    }
+    if updated < pools {
+        let message = format!("{updated} of {pools} worker pools are updated");
+        let record = record
+            .at(State::Partial, Phase::Platform)
+            .because(Reason::WorkerPoolsUpdating, message);
+        return ClusterStanding::of(Record {
+            percent: None,
+            ..record
+        })
+        .until(until);
+    }
+    let Some(hop) = hop else {
+        return operators(record, works, spec, now);
+    };
+    let record = record.at(State::Partial, Phase::Platform);
+    let record = Record {
+        percent: None,
+        ..record
+    };
+    match not_upgradeable(work, hop) {
+        Some(message) => ClusterStanding::of(record.because(Reason::NotUpgradeable, message)),
+        None => ClusterStanding::of(record).wanting(Want::Hop),
+    }
+}
+
+/// Why a cluster does not accept the next minor version; a patch of the same minor version is not affected.
+fn not_upgradeable(work: &Work, to: &Target) -> Option<String> {
+    let from = OcpVersion::parse(&work.target.0).ok()?;
+    let to = to.version().filter(|to| to.minor() != from.minor())?;
+    let why = judge::not_upgradeable(work)?;
+    Some(format!("the upgrade to {to} does not start: {why}"))
 }
 
 /// A cluster that has the version.
@@ -381,10 +467,60 @@ fn waiting(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
     {
         return held(case.record, Reason::Conflict, taken_by(taker));
     }
-    match (works.pre, &spec.before) {
-        (Some(work), Some(action)) => before(case.record, work, action.timeout(), now),
-        (None, _) | (_, None) => checked(case, spec, now),
+    if let (Some(work), Some(action)) = (works.pre, &spec.before) {
+        return before(case.record, work, action.timeout(), now);
     }
+    let (probe, record) = (works.probe, case.record.clone());
+    let standing = checked(case, spec, now);
+    match probe.filter(|_| standing.want == Want::Turn) {
+        Some(probe) => probed(standing, record, probe, spec, now),
+        None => standing,
+    }
+}
+
+/// Whether a cluster is asked first if it is upgradeable.
+pub(crate) fn needs_probe(spec: &UpgradeSpec, cluster: &Cluster) -> bool {
+    let Some(target) = spec.target.as_ref().filter(|_| spec.strategy.upgradeable) else {
+        return false;
+    };
+    let has = OcpVersion::parse(&cluster.version).ok();
+    let first = target.first(has.as_ref());
+    let is_patch = has
+        .zip(first.version())
+        .is_some_and(|(has, to)| has.minor() == to.minor());
+    !is_patch
+}
+
+/// A cluster that was asked whether it is upgradeable. While it is not, it uses no slot, and then needs a new turn.
+fn probed(
+    standing: ClusterStanding,
+    before: Record,
+    probe: &Work,
+    spec: &UpgradeSpec,
+    now: Timestamp,
+) -> ClusterStanding {
+    if let Some(why) = judge::not_upgradeable(probe) {
+        let message = format!("the upgrade to {} does not start: {why}", probe.target.0);
+        return held(standing.record, Reason::NotUpgradeable, message);
+    }
+    let was_held = before.phase == Phase::Held && before.reason == Some(Reason::NotUpgradeable);
+    if judge::has_reported(probe) {
+        if was_held {
+            return standing;
+        }
+        return ClusterStanding::of(standing.record.at(State::NotStarted, Phase::PreAction))
+            .wanting(Want::Upgrade);
+    }
+    if was_held {
+        return ClusterStanding::of(before);
+    }
+    let (is_late, until) = passed(probe.created, spec.strategy.platform, now);
+    if is_late {
+        let message = "the cluster did not report its ClusterVersion within clusterUpgradeTimeout";
+        return ClusterStanding::of(fail(standing.record, Reason::NotApplied, message, now));
+    }
+    let record = standing.record.at(State::NotStarted, Phase::PreAction);
+    ClusterStanding::of(unapplied(record, Stage::Platform, probe)).until(until)
 }
 
 /// A cluster that has the work of the action before the upgrade.
@@ -469,7 +605,8 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         );
     }
     let known = OcpVersion::parse(&cluster.version).ok();
-    let Some((has, wanted)) = known.zip(target.version()) else {
+    let first = target.first(known.as_ref());
+    let Some(((has, wanted), first)) = known.zip(target.version()).zip(first.version()) else {
         return queued;
     };
     if has == *wanted && spec.operators.is_none() && record.tried == 0 {
@@ -486,10 +623,9 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         let message = format!("the cluster runs {has}; it cannot be downgraded to {wanted}");
         return held(record, Reason::PrecheckFailed, message);
     }
-    match wanted.minors_above(&has) {
+    match first.minors_above(&has) {
         Some(2..) => {
-            let message =
-                format!("the cluster runs {has}; an upgrade to {wanted} would skip a minor version");
+            let message = format!("the cluster runs {has}; an upgrade to {first} would skip a minor version");
             held(record, Reason::PrecheckFailed, message)
         }
         Some(_) | None => queued,

@@ -36,6 +36,7 @@ pub(crate) fn works<'a>(view: &'a View<'_>, memory: &Memory, cluster: &Name) -> 
         }
         let place = match stage {
             Stage::Pre => &mut found.pre,
+            Stage::Platform if memory.is_probe(cluster, work) => &mut found.probe,
             Stage::Platform => &mut found.platform,
             Stage::Operators => &mut found.operators,
             Stage::Post => &mut found.post,

@@ -198,7 +198,9 @@ pub(crate) struct Whole<'a> {
     /// The word of `status.phase`.
     pub(crate) phase: Reason,
     /// What holds every cluster.
-    pub(crate) closed: Option<Hold>,
+    pub(crate) closed: Option<&'a Hold>,
+    /// The stage that is not done, where later ones wait for it.
+    pub(crate) stage: Option<&'a Hold>,
     /// What the hub says when the upgrade itself cannot be written.
     pub(crate) refusal: Option<&'a str>,
     /// Why it does not go on, beside that.
@@ -210,6 +212,7 @@ impl Whole<'_> {
     pub(crate) const HALTED: Self = Self {
         phase: Reason::Halted,
         closed: None,
+        stage: None,
         refusal: None,
         blocked: None,
     };
@@ -254,6 +257,11 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
             .closed
             .map(|hold| format!("no further cluster starts: {}", hold.sentence())),
     );
+    let is_waiting = records.values().any(|record| !record.has_begun());
+    let stage = whole
+        .stage
+        .filter(|hold| is_waiting && matches!(hold, Hold::Stage(_) | Hold::Soak(_)));
+    parts.extend(stage.map(|hold| hold.sentence().into_owned()));
     parts.extend(causes(records));
     let refused = records
         .iter()

@@ -19,7 +19,7 @@ use crate::upgrade::plan::{Plan, plan, plan_with_outlook};
 use crate::upgrade::writes::Write;
 use store::upgrade::Runs;
 use store::upgrade::marks::Stage;
-use store::upgrade::{Applied, Manifest, View, Work, WorksByName};
+use store::upgrade::{Applied, Manifest, Mode, View, Work, WorksByName};
 
 /// How long the upgrade of a cluster is taken to be where none was observed.
 const ASSUMED: Duration = Duration::from_hours(1);
@@ -40,6 +40,8 @@ pub struct Basis {
 pub struct CourseWave {
     /// When.
     pub after: Duration,
+    /// Name of their stage; empty where they are in none.
+    pub stage: String,
     /// Which.
     pub clusters: Vec<Name>,
 }
@@ -66,6 +68,10 @@ pub struct Course {
 /// Returns how an upgrade would go on from now.
 pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
     let (_, outlook) = plan_with_outlook(view, now);
+    let stages: BTreeMap<Name, String> = outlook
+        .iter()
+        .map(|seen| (seen.cluster.clone(), seen.record.stage.clone()))
+        .collect();
     let stalled: BTreeSet<Name> = outlook
         .into_iter()
         .filter(|seen| seen.record.needs_admin().is_some())
@@ -80,7 +86,7 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
         last = world.plan(view);
         let started = world.write(&last);
         if !started.is_empty() {
-            note(&mut waves, world.passed(now), &started);
+            note(&mut waves, &stages, world.passed(now), &started);
         }
         let is_quiet = last.writes.is_empty() && last.status.is_none() && last.finalizer.is_none();
         if is_quiet && !world.pass(last.recheck_at) {
@@ -90,7 +96,10 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
     }
     let mut waiting: BTreeMap<Hold, Vec<Name>> = BTreeMap::new();
     for wait in &last.waits {
-        waiting.entry(wait.on).or_default().push(wait.cluster.clone());
+        waiting
+            .entry(wait.on.clone())
+            .or_default()
+            .push(wait.cluster.clone());
     }
     let mut held: BTreeMap<(String, String), Vec<Name>> = BTreeMap::new();
     for told in world.status.clusters.iter().filter(|told| told.phase == "Held") {
@@ -108,14 +117,23 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
     }
 }
 
-fn note(waves: &mut Vec<CourseWave>, after: Duration, started: &BTreeSet<Name>) {
-    let started = natural(started).into_iter().cloned();
-    match waves.last_mut().filter(|wave| wave.after == after) {
-        Some(wave) => wave.clusters.extend(started),
-        None => waves.push(CourseWave {
-            after,
-            clusters: started.collect(),
-        }),
+fn note(
+    waves: &mut Vec<CourseWave>,
+    stages: &BTreeMap<Name, String>,
+    after: Duration,
+    started: &BTreeSet<Name>,
+) {
+    for name in natural(started) {
+        let stage = stages.get(name).map_or("", String::as_str);
+        let last = waves.last_mut();
+        match last.filter(|wave| wave.after == after && wave.stage == stage) {
+            Some(wave) => wave.clusters.push(name.clone()),
+            None => waves.push(CourseWave {
+                after,
+                stage: stage.to_owned(),
+                clusters: vec![name.clone()],
+            }),
+        }
     }
 }
 
@@ -180,11 +198,19 @@ impl World {
                     let works = self.works.entry(cluster.clone()).or_default();
                     works.extend(work.map(|work| (name.to_owned(), work)));
                 }
-                Write::Update { .. } => {
+                Write::Update { patch, mode, .. } => {
                     let works = self.works.get_mut(cluster);
-                    let work = works.and_then(|works| works.get_mut(name));
-                    if let Some(work) = work {
-                        work.mode = store::upgrade::Mode::ReadOnly;
+                    let Some(work) = works.and_then(|works| works.get_mut(name)) else {
+                        continue;
+                    };
+                    let version = "/spec/workload/manifests/0/spec/desiredUpdate/version";
+                    let version = patch.pointer(version).and_then(serde_json::Value::as_str);
+                    work.mode = *mode;
+                    if *mode == Mode::Apply {
+                        // The upgrade, or its next hop, takes as long again.
+                        version.unwrap_or_default().clone_into(&mut work.target.0);
+                        work.created = self.now;
+                        work.manifests.clear();
                     }
                 }
                 Write::Delete { .. } => {
@@ -254,9 +280,10 @@ fn is_answered(work: &Work) -> bool {
 
 /// The time of a cluster is that of its own upgrade; what goes before and after it is in the mean of those that were seen.
 fn ends(work: &Work, each: Duration) -> Option<Timestamp> {
+    let is_asked = work.mode == Mode::ReadOnly && work.manifests.is_empty();
     let length = match work.stage {
-        Some(Stage::Platform) => each,
-        Some(Stage::Pre | Stage::Operators | Stage::Post) | None => Duration::ZERO,
+        Some(Stage::Platform) if !is_asked => each,
+        Some(_) | None => Duration::ZERO,
     };
     work.created
         .checked_add(SignedDuration::try_from(length).ok()?)
@@ -272,6 +299,7 @@ fn succeed(work: &mut Work) {
             ("version", version),
             ("image", image),
             ("state", "Completed".to_owned()),
+            ("poolUpdated", "True".to_owned()),
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into(),

@@ -4,6 +4,7 @@
 //! says of another version or of an older generation is not about us.
 
 use crate::upgrade::record::ActionState;
+use crate::upgrade::works::WITHOUT_POOLS;
 use store::upgrade::Runs;
 use store::upgrade::{Applied, Manifest, Work};
 
@@ -66,6 +67,34 @@ pub(crate) fn platform(work: &Work) -> Platform {
         (_, _) if is_failing => Platform::Failing(failing(value("failingMessage"), message)),
         (_, _) => Platform::Silent(String::new()),
     }
+}
+
+/// Returns how many of the worker pools that a work observes are updated, and how many it observes.
+pub(crate) fn worker_pools(work: &Work) -> (usize, usize) {
+    let is_updated = |told: &&Manifest| {
+        told.feedback
+            .get("poolUpdated")
+            .is_some_and(|value| value == "True")
+    };
+    let updated = work.manifests.iter().filter(is_updated).count();
+    (updated, work.count.saturating_sub(WITHOUT_POOLS))
+}
+
+/// Returns whether a cluster has reported its ClusterVersion.
+pub(crate) fn has_reported(work: &Work) -> bool {
+    let has_state = |told: &Manifest| told.feedback.contains_key("state");
+    work.applied == Applied::Yes && work.manifests.iter().any(has_state)
+}
+
+/// Returns why a cluster accepts no other minor version.
+pub(crate) fn not_upgradeable(work: &Work) -> Option<String> {
+    let value = |name: &str| work.manifests.iter().find_map(|told| told.feedback.get(name));
+    value("upgradeable").filter(|value| *value == "False")?;
+    let message = value("upgradeableMessage").filter(|message| !message.is_empty());
+    Some(message.map_or_else(
+        || "the ClusterVersion reports Upgradeable=False".to_owned(),
+        |message| format!("the ClusterVersion reports Upgradeable=False: {message}"),
+    ))
 }
 
 /// Works of earlier releases do not report the message of `Failing`; `Progressing` repeats it behind the version.

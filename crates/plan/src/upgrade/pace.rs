@@ -1,16 +1,20 @@
 //! Which clusters may start now.
 //!
-//! Decides the order: canary clusters before all others, slots, tolerated failures, windows and pauses. The slots are the rollout
-//! engine's; the canary rule is not. In the engine a held unit does not keep its group from completing, but a canary cluster that
+//! Decides the order: canary clusters before all others, stages, slots, tolerated failures, windows and pauses. Stages and slots are
+//! the rollout engine's; the canary rule is not. In the engine a held unit does not keep its group from completing, but a canary cluster that
 //! cannot start must hold all others, otherwise the first failure would affect all of them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::Timestamp;
 
 use api::reason::Reason;
+use kubernetes::field::quoted;
 use model::Name;
-use model::engine::{Course, Group, Unit, UnitState, Verdict, decide};
+use model::Rest;
+use model::engine::{Course, Decision, Group, GroupPace, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
 use model::{Freeze, Selector};
 use store::FreezeRecord;
@@ -19,11 +23,11 @@ use store::upgrade::View;
 use crate::types::earliest;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::natural;
-use crate::upgrade::record::{Phase, State};
+use crate::upgrade::record::{Phase, Record, State};
 use crate::upgrade::run_memory::Memory;
 
 /// The cause for which a cluster that could start does not start.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hold {
     /// Only a preview is requested.
     Preview,
@@ -45,13 +49,17 @@ pub enum Hold {
     Window,
     /// The canary clusters are not complete.
     Canary,
+    /// The clusters of this earlier stage are not complete.
+    Stage(Name),
+    /// The clusters of this stage are complete, and must stay so for some time yet.
+    Soak(Name),
     /// All slots are in use.
     Slot,
 }
 
 impl Hold {
     /// Returns its reason.
-    pub fn word(self) -> &'static str {
+    pub fn word(&self) -> &'static str {
         match self {
             Self::Preview => "Preview",
             Self::Paused => "Paused",
@@ -63,13 +71,24 @@ impl Hold {
             Self::Frozen => Reason::RolloutFrozen.as_str(),
             Self::Window => "Window",
             Self::Canary => "Canary",
+            Self::Stage(_) | Self::Soak(_) => Reason::WaitingForStage.as_str(),
             Self::Slot => "Slot",
         }
     }
 
     /// Returns its message.
-    pub fn sentence(self) -> &'static str {
-        match self {
+    pub fn sentence(&self) -> Cow<'static, str> {
+        let fixed = match self {
+            Self::Stage(stage) => {
+                return format!("the clusters of stage {} are not complete", quoted(stage)).into();
+            }
+            Self::Soak(stage) => {
+                return format!(
+                    "the clusters of stage {} have not been complete for its minSuccessTime",
+                    quoted(stage)
+                )
+                .into();
+            }
             Self::Preview => "only a preview is requested (spec.preview)",
             Self::Paused => "the upgrade is suspended (spec.suspend)",
             Self::Changing => "the spec has changed, and clusters are still upgrading to the previous target",
@@ -83,7 +102,8 @@ impl Hold {
             Self::Window => "the window is closed (spec.upgradeStrategy.window)",
             Self::Canary => "the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)",
             Self::Slot => "as many clusters are upgrading as spec.upgradeStrategy.maxConcurrency allows",
-        }
+        };
+        fixed.into()
     }
 }
 
@@ -100,6 +120,8 @@ pub(crate) struct Turns {
     pub(crate) closed: Option<Hold>,
     /// Whether the canary clusters are complete, or there are none.
     pub(crate) gate_is_open: bool,
+    /// Why clusters of later stages wait: the first stage that is not done. Absent without stages, or when all are done.
+    pub(crate) stage: Option<Hold>,
     /// When time alone changes that.
     pub(crate) until: Option<Timestamp>,
 }
@@ -162,96 +184,217 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         .into_iter()
         .filter_map(|name| stands.get_key_value(name))
         .collect();
+    let stages = Stages::of(run, stands);
     let units: Vec<Unit> = ordered
         .iter()
         .map(|(name, stand)| Unit {
-            group: 0,
+            group: stages.at(&stand.record),
             standing: Some(standing(stand, gate_is_open, now))
                 .filter(|standing| *standing != UnitState::ToApply || !run.frozen.clusters.contains(*name))
-                .unwrap_or(UnitState::Held),
+                .unwrap_or(UnitState::Blocked(None)),
             approved: true,
         })
         .collect();
-    // Those that take a slot are counted; so many may of all. Deadlines and soak times are not the engine's here: each step of a
-    // cluster has its own clock.
-    let course = Course {
-        tolerance: Some(run.spec.strategy.failures),
-        ..Course::within(run.spec.strategy.at_once)
-    };
-    let groups = [Group { index: 0, name: "" }];
-    let decision = decide(&course, &groups, &units, closed.is_some(), now);
+    let decision = decide(&stages.course, &stages.groups(), &units, closed.is_some(), now);
     closed = closed.or_else(|| decision.breach.map(|_| Hold::Failures));
+    let stage = stages.open(&units, &decision);
     let mut turns = Turns {
-        closed,
         gate_is_open,
         until: match closed {
-            None => earliest(until, run.frozen.until),
+            None => earliest(until, earliest(run.frozen.until, decision.recheck_at)),
             Some(Hold::Window) => until,
             Some(Hold::Frozen) => run.frozen.until,
             Some(_) => None,
         },
+        stage: stage.clone().map(|(_, hold)| hold),
+        closed,
         ..Turns::default()
     };
-    for ((name, stand), verdict) in ordered.into_iter().zip(&decision.verdicts) {
+    for ((name, stand), (unit, verdict)) in ordered.into_iter().zip(units.iter().zip(&decision.verdicts)) {
         if stand.want != Want::Turn {
             continue;
         }
         let is_through = gate_is_open || stand.record.canary;
-        match (closed, is_through, verdict) {
-            (Some(hold), _, _) => turns.waits.insert(name.clone(), hold),
-            (None, _, _) if run.frozen.clusters.contains(name) => {
-                turns.waits.insert(name.clone(), Hold::Frozen)
-            }
-            (None, true, _) if stand.refused => turns.waits.insert(name.clone(), Hold::Slot),
-            (None, false, _) => turns.waits.insert(name.clone(), Hold::Canary),
-            (None, true, Verdict::Start) => {
+        let behind = stage.as_ref().filter(|(open, _)| *open < unit.group);
+        let hold = match (&turns.closed, verdict) {
+            (Some(hold), _) => hold.clone(),
+            (None, _) if run.frozen.clusters.contains(name) => Hold::Frozen,
+            (None, _) if !is_through => Hold::Canary,
+            (None, _) if behind.is_some() => behind.map_or(Hold::Slot, |(_, hold)| hold.clone()),
+            (None, Verdict::Start) if !stand.refused => {
                 turns.start.insert(name.clone());
-                None
+                continue;
             }
-            (None, true, _) => turns.waits.insert(name.clone(), Hold::Slot),
+            // Clusters of its own stage keep their slots until they have soaked.
+            (None, Verdict::Wait(model::engine::Hold::Soak)) => stages.soak(unit.group),
+            (None, _) => Hold::Slot,
         };
+        turns.waits.insert(name.clone(), hold);
     }
-    again(run, stands, &mut turns);
-    upgrades(run, stands, &mut turns);
+    again(run, stands, &stages, stage.map(|(open, _)| open), &mut turns);
+    upgrades(run, stands, &stages, &mut turns);
     turns
 }
 
+/// The groups of clusters that go one after the other: the canary clusters, each stage, and the others. Without stages all clusters
+/// are one group.
+struct Stages<'a> {
+    names: Vec<&'a Name>,
+    course: Course,
+    /// How many clusters may upgrade at once while a group is open.
+    limits: Vec<usize>,
+}
+
+impl<'a> Stages<'a> {
+    fn of(run: Run<'a>, stands: &BTreeMap<Name, ClusterStanding>) -> Self {
+        let strategy = &run.spec.strategy;
+        let own = strategy.at_once.of(stands.len()).max(1);
+        // Deadlines are not the engine's here: each step of a cluster has its own clock.
+        let course = Course {
+            tolerance: Some(strategy.failures),
+            ..Course::within(strategy.at_once)
+        };
+        if strategy.stages.is_empty() {
+            return Self {
+                names: Vec::new(),
+                course,
+                limits: vec![own],
+            };
+        }
+        let all = |limit| GroupPace {
+            limit,
+            soak: Duration::ZERO,
+        };
+        let stages = strategy.stages.iter().map(|stage| {
+            let clusters = stands
+                .values()
+                .filter(|stand| stand.record.is_of_stage(&stage.name));
+            let clusters = clusters.count();
+            GroupPace {
+                limit: stage.at_once.map_or(own, |limit| limit.of(clusters).max(1)),
+                soak: stage.soak,
+            }
+        });
+        let paces: Vec<GroupPace> = std::iter::once(all(own))
+            .chain(stages)
+            .chain([all(own)])
+            .collect();
+        Self {
+            names: strategy.stages.iter().map(|stage| &stage.name).collect(),
+            limits: paces.iter().map(|pace| pace.limit).collect(),
+            course: Course {
+                rest: Rest::GroupByGroup,
+                paces,
+                ..course
+            },
+        }
+    }
+
+    fn groups(&self) -> Vec<Group<'_>> {
+        let each = (0_u32..).zip(&self.limits);
+        each.map(|(index, _)| Group { index, name: "" }).collect()
+    }
+
+    /// Returns the group of a cluster.
+    fn at(&self, record: &Record) -> usize {
+        if record.canary || self.names.is_empty() {
+            return 0;
+        }
+        let found = self.names.iter().position(|name| ***name == *record.stage);
+        found.unwrap_or(self.names.len()).saturating_add(1)
+    }
+
+    fn soak(&self, group: usize) -> Hold {
+        let stage = group.checked_sub(1).and_then(|at| self.names.get(at));
+        stage.map_or(Hold::Slot, |name| Hold::Soak((*name).clone()))
+    }
+
+    fn limit(&self, group: usize) -> usize {
+        self.limits.get(group).copied().unwrap_or(1)
+    }
+
+    /// Returns the first group that is not done, and why those behind it wait.
+    fn open(&self, units: &[Unit], decision: &Decision) -> Option<(usize, Hold)> {
+        let is_open = |verdict: &Verdict| {
+            matches!(
+                verdict,
+                Verdict::Start | Verdict::Wait(_) | Verdict::Going | Verdict::Soaking
+            )
+        };
+        let all = || {
+            units
+                .iter()
+                .zip(&decision.verdicts)
+                .filter(|(_, verdict)| is_open(verdict))
+        };
+        let first = all().map(|(unit, _)| unit.group).min()?;
+        let mut own = all().filter(|(unit, _)| unit.group == first);
+        let hold = match first.checked_sub(1).and_then(|at| self.names.get(at)) {
+            None if first == 0 && !self.names.is_empty() => Hold::Canary,
+            None => return None,
+            Some(name) if own.all(|(_, verdict)| *verdict == Verdict::Soaking) => Hold::Soak((*name).clone()),
+            Some(name) => Hold::Stage((*name).clone()),
+        };
+        Some((first, hold))
+    }
+}
+
 /// What the hub has refused is tried again where no other cluster needs the slot: a refused one must not hold the others.
-fn again(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
-    let taken = stands.values().filter(|stand| stand.slot).count();
-    let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
-    let free = limit.saturating_sub(taken.saturating_add(turns.start.len()));
-    let is_through = |stand: &ClusterStanding| turns.gate_is_open || stand.record.canary;
+fn again(
+    run: Run<'_>,
+    stands: &BTreeMap<Name, ClusterStanding>,
+    stages: &Stages<'_>,
+    open: Option<usize>,
+    turns: &mut Turns,
+) {
     if turns.closed.is_some() {
         return;
     }
+    let taken = stands.values().filter(|stand| stand.slot).count();
+    let taken = taken.saturating_add(turns.start.len());
+    let is_through = |stand: &ClusterStanding| {
+        let is_behind = open.is_some_and(|open| open < stages.at(&stand.record));
+        !is_behind && (turns.gate_is_open || stand.record.canary)
+    };
     let tried = stands
         .iter()
         .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand))
         .filter(|(name, _)| !run.frozen.clusters.contains(*name));
-    let tried: Vec<Name> = tried.take(free).map(|(name, _)| name.clone()).collect();
-    for name in tried {
+    let mut started = 0_usize;
+    let mut again: Vec<Name> = Vec::new();
+    for (name, stand) in tried {
+        if taken.saturating_add(started) < stages.limit(stages.at(&stand.record)) {
+            started = started.saturating_add(1);
+            again.push(name.clone());
+        }
+    }
+    for name in again {
         turns.waits.remove(&name);
         turns.start.insert(name);
     }
 }
 
-/// A cluster that has had its turn keeps its slot, and yet no more upgrade at once than may: the limit may be lower by then.
-fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, turns: &mut Turns) {
-    let upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
-    let limit = run.spec.strategy.at_once.of(stands.len()).max(1);
-    let mut free = limit.saturating_sub(upgrading);
+/// A cluster that has had its turn keeps its slot, and yet no more upgrade at once than may: the limit may be lower by then. One that
+/// goes to its next hop is upgrading already.
+fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, stages: &Stages<'_>, turns: &mut Turns) {
+    let mut upgrading = stands.values().filter(|stand| is_upgrading(stand)).count();
     for (name, stand) in stands {
-        if stand.want != Want::Upgrade {
+        let is_next = stand.want == Want::Hop;
+        if stand.want != Want::Upgrade && !is_next {
             continue;
         }
         let is_frozen = run.frozen.clusters.contains(name);
         let own = is_frozen.then_some(Hold::Frozen);
-        let hold = turns.closed.or(own).or_else(|| (free == 0).then_some(Hold::Slot));
+        let is_free = is_next || upgrading < stages.limit(stages.at(&stand.record));
+        let hold = turns
+            .closed
+            .clone()
+            .or(own)
+            .or_else(|| (!is_free).then_some(Hold::Slot));
         if let Some(hold) = hold {
             turns.waits.insert(name.clone(), hold);
         } else {
-            free = free.saturating_sub(1);
+            upgrading = upgrading.saturating_add(usize::from(!is_next));
             turns.upgrade.insert(name.clone());
         }
     }
@@ -289,7 +432,7 @@ fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold
 fn freeze(frozen: &Frozen, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold> {
     let mut waiting = stands
         .iter()
-        .filter(|(_, stand)| matches!(stand.want, Want::Turn | Want::Upgrade))
+        .filter(|(_, stand)| matches!(stand.want, Want::Turn | Want::Upgrade | Want::Hop))
         .peekable();
     let all = waiting.peek().is_some() && waiting.all(|(name, _)| frozen.clusters.contains(name));
     all.then_some(Hold::Frozen)
@@ -309,11 +452,18 @@ fn standing(stand: &ClusterStanding, gate_is_open: bool, now: Timestamp) -> Unit
     let since = record.started.unwrap_or(now);
     match (record.state, stand.want) {
         (State::Failed, _) => UnitState::Failed(since),
-        (State::Complete, _) => UnitState::Succeeded(since),
+        // A cluster that had the version, or whose end is not recorded any more, need not soak.
+        (State::Complete, _) if record.phase == Phase::Done => {
+            let had_it = record.reason == Some(Reason::AlreadyAtVersion);
+            let end = record.finished.filter(|_| !had_it);
+            UnitState::Succeeded(end.unwrap_or(Timestamp::UNIX_EPOCH))
+        }
         (State::Initialized | State::Partial, _) => UnitState::InFlight(since),
         (State::NotStarted, _) if stand.slot => UnitState::InFlight(since),
-        (State::NotStarted, Want::Turn) if stand.refused => UnitState::Held,
-        (State::NotStarted, Want::Turn) if gate_is_open || record.canary => UnitState::ToApply,
-        (State::NotStarted, _) => UnitState::Held,
+        (State::NotStarted, Want::Turn) if !stand.refused && (gate_is_open || record.canary) => {
+            UnitState::ToApply
+        }
+        // It keeps its stage open: a stage is done when all its clusters are.
+        (State::NotStarted | State::Complete, _) => UnitState::Blocked(None),
     }
 }

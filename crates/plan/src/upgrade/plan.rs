@@ -121,12 +121,20 @@ fn going(
     let mut stands: BTreeMap<Name, ClusterStanding> = BTreeMap::new();
     for (name, member) in members {
         let mut record = memory.records.get(&name).cloned().unwrap_or_default();
+        // A cluster that has left the hub stays in its stage.
+        if member.cluster.is_some() {
+            member.stage.unwrap_or_default().clone_into(&mut record.stage);
+        }
         record.canary = spec.strategy.canary.is_some() && (record.canary || (member.first && !passed));
+        if record.canary {
+            record.stage.clear();
+        }
         let found = cluster_works::works(view, &memory, &name);
         let case = Case {
             member,
             record,
             works: found.clone(),
+            changing: memory.changing,
         };
         let mut stand = cluster_standing::stand(case, spec, now);
         if let Some(refusal) = view.refused.get(&name) {
@@ -179,7 +187,7 @@ fn outlook_of(cluster: &Name, stand: &ClusterStanding, turns: &Turns) -> Cluster
     ClusterOutlook {
         cluster: cluster.clone(),
         record: stand.record.clone(),
-        waits: turns.waits.get(cluster).copied(),
+        waits: turns.waits.get(cluster).cloned(),
         starts: turns.start.contains(cluster),
         until: stand.until,
     }
@@ -196,7 +204,7 @@ fn waits(turns: &Turns) -> Vec<Wait> {
     let each = turns.waits.iter();
     each.map(|(cluster, on)| Wait {
         cluster: cluster.clone(),
-        on: *on,
+        on: on.clone(),
     })
     .collect()
 }
@@ -221,7 +229,8 @@ fn status(
     let said = StatusInput {
         whole: Whole {
             phase,
-            closed: turns.closed,
+            closed: turns.closed.as_ref(),
+            stage: turns.stage.as_ref(),
             refusal: context.view.unwritten.as_deref(),
             blocked,
         },
@@ -244,6 +253,7 @@ fn status(
         ..ManagedClustersUpgradeStatus::default()
     };
     status::tell_counts(&mut status, context.spec, &records);
+    status.stages = status::stages(context.spec, &records, turns.stage.as_ref());
     status::tell_clusters(&mut status, &records);
     status
 }
@@ -263,7 +273,7 @@ fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns
 /// The whole upgrade in one word.
 fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
     let has_ended = records.values().all(|record: &&Record| record.has_ended());
-    match (records.is_empty(), has_ended, turns.closed) {
+    match (records.is_empty(), has_ended, &turns.closed) {
         (true, _, _) => Reason::Pending,
         (false, true, _) if !status::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
@@ -273,8 +283,13 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, false, Some(Hold::Preview)) => Reason::Preview,
         (false, false, Some(Hold::Paused)) => Reason::Paused,
         (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => Reason::Halted,
-        (false, false, Some(Hold::Canary | Hold::Slot) | None) if !turns.gate_is_open => Reason::Canary,
-        (false, false, Some(Hold::Canary | Hold::Slot) | None) => Reason::Upgrading,
+        (false, false, Some(Hold::Canary | Hold::Stage(_) | Hold::Soak(_) | Hold::Slot) | None) => {
+            if turns.gate_is_open {
+                Reason::Upgrading
+            } else {
+                Reason::Canary
+            }
+        }
     }
 }
 

@@ -140,6 +140,12 @@ pub struct Record {
     pub message: String,
     /// Whether it is a canary cluster.
     pub canary: bool,
+    /// The stage that it belongs to; empty where it is in none.
+    pub stage: String,
+    /// The version that it is being upgraded to, where there are hops.
+    pub hop: String,
+    /// When the upgrade to that version began.
+    pub hop_started: Option<Timestamp>,
     /// The action before the upgrade.
     pub pre: ActionState,
     /// The action after it.
@@ -163,6 +169,9 @@ impl Record {
             reason: Reason::of(&told.reason),
             message: told.message.clone(),
             canary: told.canary,
+            stage: told.stage.clone(),
+            hop: told.hop.clone(),
+            hop_started: told.hop_started_at.as_ref().map(|time| time.0),
             pre: meant(&ACTIONS, &told.pre_action),
             post: meant(&ACTIONS, &told.post_action),
             started: told.started_at.as_ref().map(|time| time.0),
@@ -181,6 +190,9 @@ impl Record {
             reason: self.reason.map_or_else(String::new, |reason| reason.to_string()),
             message: shortened(&self.message, longest),
             canary: self.canary,
+            stage: self.stage.clone(),
+            hop: self.hop.clone(),
+            hop_started_at: self.hop_started.map(Time),
             pre_action: word(&ACTIONS, &self.pre).to_owned(),
             post_action: word(&ACTIONS, &self.post).to_owned(),
             started_at: self.started.map(Time),
@@ -192,6 +204,11 @@ impl Record {
             },
             percent: self.percent,
         }
+    }
+
+    /// Tells whether it belongs to a stage; a canary cluster belongs to none.
+    pub fn is_of_stage(&self, stage: &str) -> bool {
+        !self.canary && self.stage == stage
     }
 
     /// Tells whether its upgrade has begun, whatever became of it.
@@ -245,6 +262,9 @@ mod tests {
     fn a_written_status_reads_back() {
         let record = Record {
             canary: true,
+            stage: "eu".to_owned(),
+            hop: "4.12.9".to_owned(),
+            hop_started: Some("2026-01-01T00:00:00Z".parse().expect("a time")),
             pre: ActionState::Available,
             post: ActionState::Degraded,
             started: Some("2026-01-01T00:00:00Z".parse().expect("a time")),

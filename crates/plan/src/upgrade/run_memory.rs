@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::upgrade::record::{ActionState, Phase, Record, State};
 use store::upgrade::marks::Stage;
-use store::upgrade::{Upgrade, View};
+use store::upgrade::{Mode, Upgrade, View, Work};
 
 /// What is remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,15 @@ impl Memory {
         format!("{}-{}", self.run, tried.saturating_add(1))
     }
 
+    /// Returns whether a work of this run and attempt only asks its cluster whether it is upgradeable.
+    pub(crate) fn is_probe(&self, cluster: &Name, work: &Work) -> bool {
+        let state = self
+            .records
+            .get(cluster)
+            .map_or(State::NotStarted, |record| record.state);
+        state == State::NotStarted && work.stage == Some(Stage::Platform) && work.mode == Mode::ReadOnly
+    }
+
     fn is_underway(&self, view: &View<'_>) -> bool {
         let goes_on = |record: &Record| match record.state {
             State::NotStarted | State::Failed => false,
@@ -85,6 +94,7 @@ impl Memory {
                         && work.owner == view.upgrade.uid
                         && !work.deleting
                         && work.run == self.mark(cluster)
+                        && !self.is_probe(cluster, work)
                 })
         })
     }

@@ -23,19 +23,26 @@ pub(crate) struct Member<'a> {
     pub(crate) unproven: Option<&'a PlacementKey>,
     /// Whether it is a canary cluster, by its labels.
     pub(crate) first: bool,
+    /// The first stage that selects it by its labels, if any.
+    pub(crate) stage: Option<&'a str>,
 }
 
 /// Returns the clusters that an upgrade is about: those that are selected, and those that have begun.
 pub(crate) fn members<'a>(
     view: &'a View<'_>,
-    spec: &UpgradeSpec,
+    spec: &'a UpgradeSpec,
     memory: &Memory,
 ) -> BTreeMap<Name, Member<'a>> {
     let mut all: BTreeMap<Name, Member<'a>> = BTreeMap::new();
-    let first = spec.strategy.canary.as_ref().map(|selector| First {
-        selector,
-        among: (!selector.sets().is_empty()).then(|| bound(view, selector)),
-    });
+    let first = spec
+        .strategy
+        .canary
+        .as_ref()
+        .map(|selector| Chosen::of(view, selector));
+    let stages = spec.strategy.stages.iter();
+    let stages: Vec<(&'a str, Chosen<'a>)> = stages
+        .map(|stage| (&*stage.name, Chosen::of(view, &stage.selector)))
+        .collect();
     let mut add = |name: &Name, selected: bool, unproven: Option<&'a PlacementKey>| {
         let cluster = view.clusters.get(name);
         let is_there = cluster.is_some_and(|cluster| !cluster.deleting);
@@ -44,11 +51,15 @@ pub(crate) fn members<'a>(
         }
         let first = first.as_ref().zip(cluster);
         let first = first.is_some_and(|(first, cluster)| first.has(name, cluster));
-        let member = all.entry(name.clone()).or_insert(Member {
+        let stage = stages
+            .iter()
+            .find(|(_, chosen)| cluster.is_some_and(|cluster| chosen.has(name, cluster)));
+        let member = all.entry(name.clone()).or_insert_with(|| Member {
             cluster,
             selected: false,
             unproven,
             first,
+            stage: stage.map(|(name, _)| *name),
         });
         if selected {
             member.unproven = member.unproven.and(unproven);
@@ -78,7 +89,7 @@ pub(crate) fn members<'a>(
         let mark = memory.mark(name);
         let is_flight = |work: &Work| {
             let is_stage = matches!(work.stage, Some(Stage::Platform | Stage::Operators));
-            is_stage && work.owner == view.upgrade.uid && work.run == mark
+            is_stage && work.owner == view.upgrade.uid && work.run == mark && !memory.is_probe(name, work)
         };
         if works.values().any(is_flight) {
             add(name, false, None);
@@ -97,13 +108,21 @@ fn bound<'a>(view: &'a View<'_>, selector: &ClusterSelector) -> BTreeSet<&'a Nam
     named.flat_map(|(_, clusters)| clusters).collect()
 }
 
-/// Those that go first are chosen from the selected clusters, whose sets need not be bound here, unless sets are named.
-struct First<'a> {
+/// Canary clusters, and those of a stage, are chosen from the selected clusters, whose sets need not be bound here, unless sets are
+/// named.
+struct Chosen<'a> {
     selector: &'a ClusterSelector,
     among: Option<BTreeSet<&'a Name>>,
 }
 
-impl First<'_> {
+impl<'a> Chosen<'a> {
+    fn of(view: &'a View<'_>, selector: &'a ClusterSelector) -> Self {
+        Self {
+            selector,
+            among: (!selector.sets().is_empty()).then(|| bound(view, selector)),
+        }
+    }
+
     fn has(&self, name: &Name, cluster: &Cluster) -> bool {
         let is_among = self.among.as_ref().is_none_or(|among| among.contains(name));
         is_among && self.selector.matches(name, &cluster.labels)

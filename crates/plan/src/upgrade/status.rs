@@ -6,11 +6,13 @@ use std::collections::BTreeMap;
 
 use api::cluster::{
     ManagedClustersUpgradeStatus, UpgradeActionSummary, UpgradeClusterStatus, UpgradeSettled,
-    UpgradeStateCounts, UpgradeSummary,
+    UpgradeStageStatus, UpgradeStateCounts, UpgradeSummary,
 };
+use api::reason::Reason;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
+use crate::upgrade::pace::Hold;
 use crate::upgrade::record::{ActionState, LONGEST_MESSAGE, Phase, Record, State};
 
 /// How many clusters stand in the status one by one; the others by their names alone.
@@ -68,6 +70,37 @@ fn action_summary(states: &[ActionState]) -> UpgradeActionSummary {
         progressing: told.saturating_add(applied),
         degraded,
     }
+}
+
+/// Returns the stages of an upgrade.
+pub(crate) fn stages(
+    spec: &UpgradeSpec,
+    records: &Records<'_>,
+    open: Option<&Hold>,
+) -> Vec<UpgradeStageStatus> {
+    let mut has_passed = true;
+    let each = spec.strategy.stages.iter().map(|stage| {
+        let own = records.values().filter(|record| record.is_of_stage(&stage.name));
+        let own: Vec<&Record> = own.copied().collect();
+        let counts = counts(&own);
+        let phase = match open {
+            Some(Hold::Stage(name)) if *name == stage.name => Reason::Upgrading.as_str(),
+            Some(Hold::Soak(name)) if *name == stage.name => "Soaking",
+            Some(Hold::Canary) => Reason::Waiting.as_str(),
+            None => Reason::Complete.as_str(),
+            Some(_) if has_passed => Reason::Complete.as_str(),
+            Some(_) => Reason::Waiting.as_str(),
+        };
+        has_passed &= phase == Reason::Complete.as_str();
+        UpgradeStageStatus {
+            name: stage.name.to_string(),
+            phase: phase.to_owned(),
+            total: counts.total,
+            complete: counts.complete,
+            failed: counts.failed,
+        }
+    });
+    each.collect()
 }
 
 /// Puts the counts into a status.

@@ -8,13 +8,13 @@ use serde_json::Value;
 
 use api::reason::Reason;
 use model::Name;
-use model::upgrade::UpgradeSpec;
+use model::upgrade::{OcpVersion, Target, UpgradeSpec};
 
-use crate::upgrade::cluster_standing::{ClusterStanding, Want, Works};
+use crate::upgrade::cluster_standing::{ClusterStanding, Want, Works, needs_probe, next};
 use crate::upgrade::pace::Turns;
 use crate::upgrade::record::{Phase, Record, State};
 use crate::upgrade::run_memory::Memory;
-use crate::upgrade::works::{self, WorkMark};
+use crate::upgrade::works::{self, Platform, WorkMark};
 use store::upgrade::Mode;
 use store::upgrade::marks::Stage;
 use store::upgrade::{View, Work};
@@ -59,6 +59,8 @@ pub enum Write {
         name: String,
         /// What it was planned from.
         before: Revision,
+        /// Whether the work upgrades its cluster from then on, or only observes it.
+        mode: Mode,
         /// The merge patch.
         patch: Value,
     },
@@ -107,8 +109,26 @@ pub(crate) fn writes(
         let there = works.get(cluster).unwrap_or(&none);
         if context.view.upgrade.held {
             let may = turns.start.contains(cluster) || turns.upgrade.contains(cluster);
-            let stage = wanted(context.spec, stand, there, may);
-            all.extend(stage.and_then(|stage| create(context, cluster, stage)));
+            let found = context.view.clusters.get(cluster);
+            let asks = stand.want == Want::Turn
+                && there.probe.is_none()
+                && found.is_some_and(|found| needs_probe(context.spec, found));
+            match (
+                wanted(context.spec, stand, there, may),
+                there.probe,
+                there.platform,
+            ) {
+                (Some(_), _, _) if asks && may => {
+                    all.extend(create(context, cluster, Stage::Platform, Mode::ReadOnly));
+                }
+                (Some(Stage::Platform), Some(probe), _) => all.extend(first(context, cluster, probe)),
+                (None, _, Some(work)) if stand.want == Want::Hop && may => {
+                    all.extend(hop(context, cluster, work));
+                }
+                (stage, _, _) => {
+                    all.extend(stage.and_then(|stage| create(context, cluster, stage, Mode::Apply)));
+                }
+            }
         }
         all.extend(given_up(context, cluster, &stand.record, there));
         all.extend(useless(context, cluster, &stand.record, there));
@@ -126,13 +146,13 @@ fn wanted(spec: &UpgradeSpec, stand: &ClusterStanding, works: &Works<'_>, may: b
     };
     match stand.want {
         Want::Work(stage) => Some(stage),
-        Want::Turn if may && spec.before.is_some() && works.pre.is_none() => Some(Stage::Pre),
+        Want::Turn | Want::Upgrade if may && spec.before.is_some() && works.pre.is_none() => Some(Stage::Pre),
         Want::Turn | Want::Upgrade if may => Some(first),
-        Want::Nothing | Want::Turn | Want::Upgrade => None,
+        Want::Nothing | Want::Turn | Want::Upgrade | Want::Hop => None,
     }
 }
 
-fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage) -> Option<Write> {
+fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage, mode: Mode) -> Option<Write> {
     let upgrade = &context.view.upgrade;
     let name = stage.work(cluster, upgrade.name);
     let is_taken = context
@@ -154,12 +174,8 @@ fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage) -> Option<Wri
         Stage::Pre => works::action(&mark, stage, cluster, context.spec.before.as_ref()?.work()),
         Stage::Post => works::action(&mark, stage, cluster, context.spec.after.as_ref()?.work()),
         Stage::Platform => {
-            let id = context
-                .view
-                .clusters
-                .get(cluster)
-                .map_or("", |cluster| &cluster.id);
-            works::platform(&mark, cluster, id, context.spec.target.as_ref()?)
+            let target = first_target(context, cluster)?;
+            works::platform(&mark, cluster, &platform(context, cluster, &target), mode)
         }
         Stage::Operators => {
             let length = context.spec.strategy.operators;
@@ -174,6 +190,44 @@ fn create(context: WriteContext<'_>, cluster: &Name, stage: Stage) -> Option<Wri
     })
 }
 
+fn first_target(context: WriteContext<'_>, cluster: &Name) -> Option<Target> {
+    let found = context.view.clusters.get(cluster);
+    let known = found.and_then(|found| OcpVersion::parse(&found.version).ok());
+    Some(context.spec.target.as_ref()?.first(known.as_ref()))
+}
+
+/// The cluster is upgradeable: the work that asked upgrades it.
+fn first(context: WriteContext<'_>, cluster: &Name, work: &Work) -> Option<Write> {
+    Some(retarget(context, cluster, work, &first_target(context, cluster)?))
+}
+
+fn id<'a>(context: WriteContext<'a>, cluster: &Name) -> &'a str {
+    context.view.clusters.get(cluster).map_or("", |found| &found.id)
+}
+
+fn platform<'a>(context: WriteContext<'a>, cluster: &Name, target: &'a Target) -> Platform<'a> {
+    Platform {
+        id: id(context, cluster),
+        target,
+        pools: &context.spec.strategy.pools,
+    }
+}
+
+/// The work stays, and with it the lock on the cluster; it asks for the next version.
+fn hop(context: WriteContext<'_>, cluster: &Name, work: &Work) -> Option<Write> {
+    Some(retarget(context, cluster, work, &next(work, context.spec)?))
+}
+
+fn retarget(context: WriteContext<'_>, cluster: &Name, work: &Work, target: &Target) -> Write {
+    Write::Update {
+        cluster: cluster.clone(),
+        name: Stage::Platform.work(cluster, context.view.upgrade.name),
+        before: Revision::from(work),
+        mode: Mode::Apply,
+        patch: works::retarget(&platform(context, cluster, target)),
+    }
+}
+
 /// A cluster that took too long is no longer told, only looked at: else the work would undo a version chosen by hand.
 fn given_up(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &Works<'_>) -> Option<Write> {
     let is_given_up = record.state == State::Failed && record.reason == Some(Reason::UpgradeTimeout);
@@ -184,7 +238,8 @@ fn given_up(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &
         cluster: cluster.clone(),
         name: Stage::Platform.work(cluster, context.view.upgrade.name),
         before: Revision::from(work),
-        patch: works::enforcement(Mode::ReadOnly),
+        mode: Mode::ReadOnly,
+        patch: works::observation(id(context, cluster), &context.spec.strategy.pools, work),
     })
 }
 
@@ -194,6 +249,7 @@ fn useless(context: WriteContext<'_>, cluster: &Name, record: &Record, works: &W
     let keeps_looking = record.state == State::Failed && record.reason == Some(Reason::UpgradeTimeout);
     let each = [
         (Stage::Pre, works.pre, context.all_done || gives_up_before(record)),
+        (Stage::Platform, works.probe, has_ended),
         (Stage::Platform, works.platform, has_ended && !keeps_looking),
         (Stage::Operators, works.operators, has_ended),
         (Stage::Post, works.post, context.all_done),

@@ -12,7 +12,7 @@ use model::upgrade::{UpgradeSpec, WindowState};
 
 use plan::upgrade::Plan;
 use plan::upgrade::Write;
-use store::upgrade::{Applied, View, Work};
+use store::upgrade::{Applied, Mode, View, Work};
 
 /// What the checker looks at.
 pub(super) struct Facts<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Facts<'a> {
     pub(super) after: &'a ManagedClustersUpgradeStatus,
     /// Whether a window is shut.
     pub(super) is_shut: bool,
-    now: Timestamp,
+    pub(super) now: Timestamp,
 }
 
 impl<'a> Facts<'a> {
@@ -64,12 +64,35 @@ impl<'a> Facts<'a> {
         ours.find(|work| work.stage.is_some_and(|found| found.word() == stage))
     }
 
-    /// The works that the plan creates: cluster, stage, name.
+    /// The works that the plan creates: cluster, stage, name. One that only asks its cluster is a "probe", and upgrades it when an
+    /// update has it write.
     pub(super) fn created(&self) -> Vec<(&'a str, &'static str, &'a str)> {
         let each = self.plan.writes.iter().filter_map(|write| match write {
             Write::Create {
-                cluster, stage, name, ..
-            } => Some((&**cluster, stage.word(), name.as_str())),
+                cluster,
+                stage,
+                name,
+                body,
+            } => {
+                let strategy = body.pointer("/spec/manifestConfigs/0/updateStrategy/type");
+                let is_probe = stage.word() == "platform" && strategy.is_some_and(|one| one == "ReadOnly");
+                Some((
+                    &**cluster,
+                    if is_probe { "probe" } else { stage.word() },
+                    name.as_str(),
+                ))
+            }
+            Write::Update {
+                cluster,
+                name,
+                mode: Mode::Apply,
+                ..
+            } if self
+                .work(cluster, "platform")
+                .is_some_and(|work| work.mode == Mode::ReadOnly) =>
+            {
+                Some((&**cluster, "platform", name.as_str()))
+            }
             Write::Update { .. } | Write::Delete { .. } => None,
         });
         each.collect()

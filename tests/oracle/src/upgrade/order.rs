@@ -28,6 +28,8 @@ pub(super) fn faults(facts: &Facts<'_>) -> Vec<String> {
     ownership(facts, &mut faults);
     starts(facts, &mut faults);
     canaries(facts, &mut faults);
+    earlier_stages(facts, &mut faults);
+    hops(facts, &mut faults);
     slots(facts, &mut faults);
     stages(facts, &mut faults);
     deletions(facts, &mut faults);
@@ -84,7 +86,7 @@ fn starts(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let selected = facts.selected();
     let forbidden = facts.spec.suspend || facts.spec.preview || facts.is_shut || facts.view.undecided;
     for (cluster, stage, name) in facts.created() {
-        if stage != "pre" && !begins(facts, cluster, stage) {
+        if !["pre", "probe"].contains(&stage) && !begins(facts, cluster, stage) {
             continue;
         }
         if facts.is_frozen(cluster) {
@@ -154,7 +156,7 @@ fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
         .collect();
     let are_done = passed || !all.is_empty() && all.iter().all(is_done);
     for (cluster, stage, name) in facts.created() {
-        let starts = stage == "pre" || begins(facts, cluster, stage);
+        let starts = ["pre", "probe"].contains(&stage) || begins(facts, cluster, stage);
         if !starts || is_first(cluster) && selector.sets().is_empty() {
             continue;
         }
@@ -170,6 +172,131 @@ fn canaries(facts: &Facts<'_>, faults: &mut Vec<String>) {
     }
 }
 
+/// The stage of a cluster by its labels: canary clusters are before the first, and what is in no stage is behind the last.
+fn stage_of(facts: &Facts<'_>, cluster: &str) -> usize {
+    let labels = facts.view.clusters.get(cluster).map(|cluster| &cluster.labels);
+    let passed = facts.is_same_run() && facts.view.upgrade.status.canaries_passed;
+    let canary = facts.spec.strategy.canary.as_ref().filter(|_| !passed);
+    let is_canary = canary
+        .zip(labels)
+        .is_some_and(|(canary, labels)| canary.matches(cluster, labels));
+    if is_canary || facts.told(cluster).is_some_and(|told| told.canary) {
+        return 0;
+    }
+    let stages = &facts.spec.strategy.stages;
+    let at = stages
+        .iter()
+        .position(|stage| labels.is_some_and(|labels| stage.selector.matches(cluster, labels)));
+    1 + at.unwrap_or(stages.len())
+}
+
+/// No cluster starts before those of every earlier stage have ended and soaked, nor when too many of a stage have failed.
+fn earlier_stages(facts: &Facts<'_>, faults: &mut Vec<String>) {
+    let strategy = &facts.spec.strategy;
+    if strategy.stages.is_empty() {
+        return;
+    }
+    let soak = |cluster: &str| {
+        let at = stage_of(facts, cluster).checked_sub(1);
+        at.and_then(|at| strategy.stages.get(at))
+            .map_or(0, |stage| stage.soak.as_secs())
+    };
+    let is_over = |cluster: &str| {
+        facts.told(cluster).is_some_and(|told| {
+            let ended = told
+                .finished_at
+                .as_ref()
+                .map(|end| facts.now.duration_since(end.0).as_secs());
+            let has_soaked = u64::try_from(ended.unwrap_or_default()).unwrap_or_default() >= soak(cluster);
+            let is_done = told.state == "Complete" && told.phase == "Done";
+            told.state == "Failed" || is_done && (told.reason == "AlreadyAtVersion" || has_soaked)
+        })
+    };
+    let selected = facts.selected();
+    for (at, stage) in strategy.stages.iter().enumerate() {
+        let own: Vec<&str> = selected
+            .iter()
+            .copied()
+            .filter(|one| stage_of(facts, one) == at + 1)
+            .collect();
+        let failed = own
+            .iter()
+            .filter(|one| facts.told(one).is_some_and(|told| told.state == "Failed"));
+        let has_stopped = failed.count() > strategy.failures.of(own.len());
+        for (cluster, step, name) in facts.created() {
+            // What has a work already has had its turn.
+            let has_work = ["pre", "platform"]
+                .iter()
+                .any(|step| facts.work(cluster, step).is_some());
+            let starts = ["pre", "probe"].contains(&step) || begins(facts, cluster, step);
+            if !starts || has_work {
+                continue;
+            }
+            if has_stopped {
+                faults.push(format!(
+                    "{cluster}/{name} is created although stage {} has failed",
+                    stage.name
+                ));
+            }
+            let waits_for = own
+                .iter()
+                .find(|one| stage_of(facts, cluster) > at + 1 && !is_over(one));
+            if let Some(one) = waits_for {
+                faults.push(format!(
+                    "{cluster}/{name} is created before {one} of stage {} has ended and soaked",
+                    stage.name
+                ));
+            }
+        }
+    }
+}
+
+/// A work goes to another version only when its cluster has the one before it, in the order of the hops.
+fn hops(facts: &Facts<'_>, faults: &mut Vec<String>) {
+    let Some(target) = &facts.spec.target else {
+        return;
+    };
+    let chain = target
+        .hops()
+        .iter()
+        .chain(target.version())
+        .map(ToString::to_string);
+    let chain: Vec<String> = chain.collect();
+    for write in &facts.plan.writes {
+        let Write::Update {
+            cluster, name, patch, ..
+        } = write
+        else {
+            continue;
+        };
+        let wanted = patch.pointer("/spec/workload/manifests/0/spec/desiredUpdate/version");
+        let Some((work, wanted)) = facts
+            .work(cluster, "platform")
+            .zip(wanted.and_then(Value::as_str))
+        else {
+            continue;
+        };
+        if wanted == work.target.0 {
+            continue;
+        }
+        let at = |version: &str| chain.iter().position(|one| one == version);
+        let is_next = at(wanted)
+            .zip(at(&work.target.0))
+            .is_some_and(|(to, from)| to == from + 1);
+        if !is_next || !has_arrived(work) {
+            faults.push(format!(
+                "{cluster}/{name} goes from {} to {wanted} too early",
+                work.target.0
+            ));
+        }
+        if facts.spec.suspend || facts.is_shut || facts.is_frozen(cluster) {
+            faults.push(format!(
+                "{cluster}/{name} goes to {wanted} while nothing may start"
+            ));
+        }
+    }
+}
+
 /// R79: no more clusters upgrade at once than may, unless more did before and no new one begins.
 fn slots(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let total = facts.after.clusters_summary.map_or(0, |counts| counts.total);
@@ -179,6 +306,12 @@ fn slots(facts: &Facts<'_>, faults: &mut Vec<String>) {
         .at_once
         .of(usize::try_from(total).unwrap_or_default())
         .max(1);
+    let of_stage = |cluster: &str| {
+        let at = stage_of(facts, cluster).checked_sub(1)?;
+        let own = facts.after.stages.get(at)?;
+        let stage = facts.spec.strategy.stages.get(at)?.at_once?;
+        Some(stage.of(usize::try_from(own.total).unwrap_or_default()).max(1))
+    };
     let upgrading = facts
         .after
         .clusters
@@ -189,7 +322,13 @@ fn slots(facts: &Facts<'_>, faults: &mut Vec<String>) {
     let new = created
         .iter()
         .filter(|(cluster, stage, _)| begins(facts, cluster, stage));
-    let new = new.count();
+    let new: Vec<&str> = new.map(|(cluster, ..)| *cluster).collect();
+    let limit = new
+        .iter()
+        .map(|cluster| of_stage(cluster).unwrap_or(limit))
+        .max()
+        .unwrap_or(limit);
+    let new = new.len();
     if new > 0 && upgrading.saturating_add(new) > limit {
         faults.push(format!("R79: {new} start beside {upgrading}, {limit} may"));
     }

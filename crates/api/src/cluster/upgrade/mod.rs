@@ -8,9 +8,9 @@ mod status;
 
 pub use spec::{
     ManagedClustersUpgrade, ManagedClustersUpgradeSpec, OcpOperators, OperatorRef, UpgradeAction,
-    UpgradeCanary, UpgradeClusterSelector, UpgradeStrategy, UpgradeVersion, UpgradeWindow,
+    UpgradeCanary, UpgradeClusterSelector, UpgradeStage, UpgradeStrategy, UpgradeVersion, UpgradeWindow,
 };
 pub use status::{
     ManagedClustersUpgradeStatus, UpgradeActionSummary, UpgradeClusterStatus, UpgradePlan, UpgradeSettled,
-    UpgradeStateCounts, UpgradeSummary, UpgradeWave,
+    UpgradeStageStatus, UpgradeStateCounts, UpgradeSummary, UpgradeWave,
 };

@@ -124,6 +124,11 @@ pub struct UpgradeVersion {
     /// Version of OpenShift such as 4.12.0.
     pub version: String,
 
+    /// Versions that each cluster goes through first, in ascending order. A cluster skips those that it already has.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub hops: Vec<String>,
+
     /// URL of the update service; unchanged when absent or empty.
     pub upstream: Option<String>,
 
@@ -179,7 +184,13 @@ pub struct UpgradeStrategy {
     /// The canary clusters, which are upgraded first. If one of them fails, no other cluster starts.
     pub canary_clusters: Option<UpgradeCanary>,
 
-    /// How long the upgrade of one cluster may take, as a duration such as 2h; 3h when absent.
+    /// Groups of clusters that are upgraded one after the other, behind the canary clusters. A cluster belongs to the first stage
+    /// that selects it. Clusters that no stage selects are upgraded last.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    pub stages: Vec<UpgradeStage>,
+
+    /// How long the upgrade of one cluster may take, as a duration such as 2h; 3h when absent. Each hop has as long.
     pub cluster_upgrade_timeout: Option<String>,
 
     /// How many clusters upgrade at once: a count or a percentage; 10 when absent.
@@ -195,6 +206,41 @@ pub struct UpgradeStrategy {
 
     /// When clusters may start. A cluster that is upgrading when the window closes continues.
     pub window: Option<UpgradeWindow>,
+
+    /// While true, a cluster does not start an upgrade to another minor version while its ClusterVersion reports Upgradeable=False.
+    /// Each cluster is asked when its turn comes. Between hops this is always checked.
+    pub wait_for_upgradeable: Option<bool>,
+
+    /// Names of MachineConfigPools, such as worker. A cluster is complete only when all machines of them are updated.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    pub wait_for_worker_pools: Vec<String>,
+}
+
+/// Clusters that are upgraded when those of every earlier stage are complete.
+#[serde_with::apply(
+    Option => #[serde(skip_serializing_if = "Option::is_none")],
+    String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")],
+)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name", "clusterSelector"]))]
+pub struct UpgradeStage {
+    /// Name of the stage. Conditions and commands show it.
+    #[schemars(length(max = 63))]
+    pub name: String,
+
+    /// Selects the clusters of the stage among the selected clusters.
+    pub cluster_selector: Option<UpgradeClusterSelector>,
+
+    /// How many clusters of the stage upgrade at once: a count, or a percentage of the clusters of the stage; that of the strategy
+    /// when absent.
+    #[schemars(schema_with = "schemas::int_or_percent")]
+    pub max_concurrency: Option<IntOrString>,
+
+    /// How long each cluster must have been complete before it releases its slot and the next stage starts, as a duration such as
+    /// 24h; no time when absent.
+    pub min_success_time: Option<String>,
 }
 
 /// The canary clusters, which are upgraded first.

@@ -44,6 +44,13 @@ pub struct ManagedClustersUpgradeStatus {
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
 
+    /// The stages in their order, with the number of their clusters.
+    #[schemars(
+        length(max = 32),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
+    pub stages: Vec<UpgradeStageStatus>,
+
     /// Number of clusters by state; the numbers add up to the total.
     pub state_counts: Option<UpgradeStateCounts>,
 
@@ -134,6 +141,31 @@ pub struct UpgradeStateCounts {
     pub failed: i64,
 }
 
+/// How far a stage is.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name"]))]
+pub struct UpgradeStageStatus {
+    /// Name of the stage.
+    #[serde_with(skip_apply)]
+    #[serde(deserialize_with = "null_is_default")]
+    #[schemars(skip_serializing_if = "no_default")]
+    pub name: String,
+
+    /// Waiting, Upgrading, Soaking or Complete.
+    pub phase: String,
+
+    /// Clusters of the stage.
+    pub total: i64,
+
+    /// Clusters of the stage whose upgrade is complete.
+    pub complete: i64,
+
+    /// Clusters of the stage whose upgrade has failed.
+    pub failed: i64,
+}
+
 /// What would be done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -152,6 +184,13 @@ pub struct UpgradePlan {
 pub struct UpgradeWave {
     /// Whether the clusters are the canary clusters.
     pub canary: bool,
+
+    /// Name of their stage.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub stage: String,
 
     /// Names of the clusters.
     #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
@@ -191,6 +230,15 @@ pub struct UpgradeClusterStatus {
     /// Whether the cluster is a canary.
     #[serde(skip_serializing_if = "is_false")]
     pub canary: bool,
+
+    /// Name of the stage of the cluster.
+    pub stage: String,
+
+    /// The version that the cluster is being upgraded to, where the upgrade has hops.
+    pub hop: String,
+
+    /// When the upgrade to that version started.
+    pub hop_started_at: Option<Time>,
 
     /// State of the action before the upgrade: Progressing, Applied, Available or Degraded.
     pub pre_action: String,

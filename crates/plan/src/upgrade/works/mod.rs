@@ -12,7 +12,7 @@ mod seed_tests;
 pub use action::action;
 pub use mark::WorkMark;
 pub use operators::{APPROVER, operators};
-pub use platform::{enforcement, platform};
+pub use platform::{Platform, WITHOUT_POOLS, observation, platform, retarget};
 
 /// Seconds that the approver's Job may take beyond the time for which it approves.
 pub use operators::GRACE;

@@ -14,31 +14,85 @@ use serde_json::{Map, Value, json};
 use model::upgrade::Target;
 
 use super::mark::WorkMark;
-use store::upgrade::Mode;
 use store::upgrade::marks::Stage;
+use store::upgrade::{Mode, Work};
 
-/// Returns the work that upgrades a cluster.
-pub fn platform(mark: &WorkMark<'_>, cluster: &str, id: &str, target: &Target) -> Value {
-    mark.work(Stage::Platform, cluster, &spec(id, target))
+/// How many manifests the work has beside those of worker pools, which it only observes.
+pub const WITHOUT_POOLS: usize = 2;
+
+/// What the work of a cluster is rendered from.
+#[derive(Debug, Clone, Copy)]
+pub struct Platform<'a> {
+    /// Id of the cluster.
+    pub id: &'a str,
+    /// What it is upgraded to.
+    pub target: &'a Target,
+    /// The MachineConfigPools that are waited for.
+    pub pools: &'a [String],
 }
 
-fn spec(id: &str, target: &Target) -> Value {
+/// Returns the work that upgrades a cluster.
+pub fn platform(mark: &WorkMark<'_>, cluster: &str, platform: &Platform<'_>, mode: Mode) -> Value {
+    mark.work(Stage::Platform, cluster, &spec(platform, mode))
+}
+
+/// Returns the merge patch of the work that upgrades a cluster to another version.
+pub fn retarget(platform: &Platform<'_>) -> Value {
+    json!({"spec": spec(platform, Mode::Apply)})
+}
+
+/// Returns the merge patch of a work that no longer upgrades its cluster and only observes it.
+pub fn observation(id: &str, pools: &[String], work: &Work) -> Value {
+    if work.count <= WITHOUT_POOLS {
+        return json!({"spec": {"manifestConfigs": [config(Mode::ReadOnly)]}});
+    }
+    // A manifest of a pool without its own configuration would be written: both are replaced together.
+    let (version, image) = &work.target;
+    let target = &Target::observed(version, image);
+    json!({"spec": spec(&Platform { id, target, pools }, Mode::ReadOnly)})
+}
+
+fn spec(platform: &Platform<'_>, mode: Mode) -> Value {
+    let orphans = [
+        json!({"group": "", "resource": "ClusterVersion.config.openshift.io", "namespace": "", "name": "version"}),
+        json!({"group": "config.openshift.io", "resource": "clusterversions", "namespace": "", "name": "version"}),
+    ];
+    let orphans: Vec<Value> = orphans
+        .into_iter()
+        .chain(platform.pools.iter().map(|name| pool(name)))
+        .collect();
+    let configs = std::iter::once(config(mode)).chain(platform.pools.iter().map(|name| pool_config(name)));
+    let manifests = [cluster_version(platform.id, platform.target), admin()];
+    let pools = platform.pools.iter().map(|name| {
+        json!({
+            "apiVersion": "machineconfiguration.openshift.io/v1",
+            "kind": "MachineConfigPool",
+            "metadata": {"name": name},
+        })
+    });
     json!({
         "deleteOption": {
             "propagationPolicy": "SelectivelyOrphan",
-            "selectivelyOrphans": {"orphaningRules": [
-                {"group": "", "resource": "ClusterVersion.config.openshift.io", "namespace": "", "name": "version"},
-                {"group": "config.openshift.io", "resource": "clusterversions", "namespace": "", "name": "version"},
-            ]},
+            "selectivelyOrphans": {"orphaningRules": orphans},
         },
-        "manifestConfigs": [config(Mode::Apply)],
-        "workload": {"manifests": [cluster_version(id, target), admin()]},
+        "manifestConfigs": configs.collect::<Vec<_>>(),
+        "workload": {"manifests": manifests.into_iter().chain(pools).collect::<Vec<_>>()},
     })
 }
 
-/// Returns the merge patch of the work's spec that tells a cluster, or only looks at it.
-pub fn enforcement(mode: Mode) -> Value {
-    json!({"spec": {"manifestConfigs": [config(mode)]}})
+fn pool(name: &str) -> Value {
+    json!({"group": "machineconfiguration.openshift.io", "resource": "machineconfigpools", "namespace": "", "name": name})
+}
+
+/// A pool is never written.
+fn pool_config(name: &str) -> Value {
+    json!({
+        "resourceIdentifier": pool(name),
+        "feedbackRules": [{"type": "JSONPaths", "jsonPaths": [
+            {"name": "poolUpdated", "path": ".status.conditions[?(@.type==\"Updated\")].status"},
+        ]}],
+        "updateStrategy": {"type": "ReadOnly"},
+    })
 }
 
 fn config(mode: Mode) -> Value {
@@ -72,6 +126,7 @@ fn config(mode: Mode) -> Value {
             of_condition("invalid", "Invalid", "status"),
             of_condition("invalidMessage", "Invalid", "message"),
             of_condition("upgradeable", "Upgradeable", "status"),
+            of_condition("upgradeableMessage", "Upgradeable", "message"),
         ]}],
         "updateStrategy": strategy,
     })

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{APPROVER, WorkMark, action, operators, platform};
+use super::{APPROVER, Platform, WorkMark, action, operators, platform};
 use model::upgrade::{Operators, Target};
+use store::upgrade::Mode;
 use store::upgrade::marks::{self, Stage};
 
 const MARK: WorkMark<'static> = WorkMark {
@@ -56,6 +57,14 @@ fn example() -> Target {
     target(json!({"channel": "stable-4.12", "version": "4.12.0", "upstream": "", "image": ""}))
 }
 
+fn of(target: &Target) -> Platform<'_> {
+    Platform {
+        id: ID,
+        target,
+        pools: &[],
+    }
+}
+
 fn approving(raw: Value) -> Value {
     let raw = serde_json::from_value(raw).expect("operators");
     let wanted = Operators::parse(&raw, &kubernetes::field::Path::root())
@@ -74,7 +83,7 @@ fn seed(text: &str) -> Value {
 
 #[test]
 fn the_work_of_a_cluster_has_all_that_the_proposal_shows() {
-    let work = platform(&MARK, "spoke1", ID, &example());
+    let work = platform(&MARK, "spoke1", &of(&example()), Mode::Apply);
     let faults = lacking(&seed(include_str!("seed_platform.yaml")), &work, "");
     assert!(faults.is_empty(), "{faults:#?}");
 }
@@ -104,7 +113,7 @@ fn what_is_missing_or_out_of_order_is_found() {
 
 #[test]
 fn the_cluster_version_outlives_the_work_and_keeps_what_others_wrote() {
-    let work = platform(&MARK, "spoke1", ID, &example());
+    let work = platform(&MARK, "spoke1", &of(&example()), Mode::Apply);
     let rules = &work["spec"]["deleteOption"]["selectivelyOrphans"]["orphaningRules"];
     let config = &work["spec"]["manifestConfigs"][0];
     let identifier = &config["resourceIdentifier"];
@@ -123,7 +132,7 @@ fn the_cluster_version_outlives_the_work_and_keeps_what_others_wrote() {
 fn an_address_and_an_image_are_written_where_they_are_given() {
     let image = format!("quay.io/release@sha256:{}", "0a".repeat(32));
     let wanted = target(json!({"image": image, "upstream": "https://updates.example.com/graph"}));
-    let spec = &platform(&MARK, "c", ID, &wanted)["spec"]["workload"]["manifests"][0]["spec"];
+    let spec = &platform(&MARK, "c", &of(&wanted), Mode::Apply)["spec"]["workload"]["manifests"][0]["spec"];
     assert_eq!(spec["upstream"], "https://updates.example.com/graph");
     assert_eq!(
         spec["desiredUpdate"],
@@ -135,7 +144,10 @@ fn an_address_and_an_image_are_written_where_they_are_given() {
 #[test]
 fn works_say_whose_they_are() {
     for (work, stage) in [
-        (platform(&MARK, "spoke1", ID, &example()), "platform"),
+        (
+            platform(&MARK, "spoke1", &of(&example()), Mode::Apply),
+            "platform",
+        ),
         (example_operators(), "operators"),
     ] {
         let labels = &work["metadata"]["labels"];
@@ -208,7 +220,7 @@ fn a_work_that_was_rendered_reads_back() {
     let raw = serde_json::from_value(json!({"version": "4.12.0"})).expect("a version");
     let target = Target::parse(&raw, &kubernetes::field::Path::root()).expect("a target");
     let found = store::upgrade::Work::of(
-        &serde_json::from_value(platform(&mark, "c", "id", &target)).expect("a work"),
+        &serde_json::from_value(platform(&mark, "c", &of(&target), Mode::Apply)).expect("a work"),
     );
     assert_eq!(
         (found.owner.as_str(), found.owned_by.as_str(), found.run.as_str()),

@@ -68,7 +68,7 @@ fn a_cluster_that_never_starts_is_reported_with_the_reason() {
     hub.clusters.get_mut("dev2").expect("it").available = false;
     let found = course(&hub, "uid-0");
     assert_eq!(named(&found), Vec::<String>::new());
-    let waiting: Vec<Hold> = found.waiting.keys().copied().collect();
+    let waiting: Vec<Hold> = found.waiting.keys().cloned().collect();
     assert_eq!(waiting, [Hold::Paused]);
     let held: Vec<&str> = found.held.keys().map(|(reason, _)| reason.as_str()).collect();
     assert_eq!(held, ["ClusterUnavailable"]);

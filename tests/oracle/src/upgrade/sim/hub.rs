@@ -57,7 +57,8 @@ impl Default for Behaviour {
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
     pub(crate) object: Value,
-    pub(crate) created: Timestamp,
+    /// When its manifests were written last.
+    written: Timestamp,
     revision: u64,
 }
 
@@ -105,6 +106,10 @@ pub(crate) struct Hub {
     pub(crate) undecided: bool,
     /// The freezes.
     pub(crate) freezes: Vec<FreezeRecord>,
+    /// Why clusters accept no other minor version.
+    pub(crate) not_upgradeable: BTreeMap<Name, String>,
+    /// How many seconds after the cluster its worker pools are updated.
+    pub(crate) pools: i64,
     revision: u64,
 }
 
@@ -123,6 +128,8 @@ impl Hub {
             unproven: BTreeSet::new(),
             undecided: false,
             freezes: Vec::new(),
+            not_upgradeable: BTreeMap::new(),
+            pools: 0,
             revision: 0,
         };
         for at in 1..=clusters {
@@ -287,16 +294,23 @@ impl Hub {
                 meta["creationTimestamp"] = now.to_string().into();
                 let stored = Stored {
                     object,
-                    created: now,
+                    written: now,
                     revision,
                 };
                 works.insert(name.to_owned(), stored);
             }
             Write::Update { patch, .. } => {
                 let stored = works.get_mut(name).expect("it is there");
-                let configs = patch["spec"]["manifestConfigs"].clone();
-                stored.object["spec"]["manifestConfigs"] = configs;
-                stored.object["metadata"]["generation"] = 2.into();
+                for (field, value) in patch["spec"].as_object().expect("a spec") {
+                    stored.object["spec"][field] = value.clone();
+                }
+                if patch["spec"]["workload"].is_object() {
+                    stored.written = now;
+                }
+                let generation = stored.object["metadata"]["generation"]
+                    .as_i64()
+                    .unwrap_or_default();
+                stored.object["metadata"]["generation"] = (generation + 1).into();
                 stored.object["metadata"]["resourceVersion"] = revision.to_string().into();
                 stored.revision = revision;
             }
@@ -320,7 +334,7 @@ impl Hub {
             };
             let mut works = self.works.remove(&cluster).unwrap_or_default();
             for stored in works.values_mut() {
-                let age = self.now.duration_since(stored.created).as_secs() - delay;
+                let age = self.now.duration_since(stored.written).as_secs() - delay;
                 if age >= 0 {
                     self.report(&cluster, behaviour, stored, age);
                 }
@@ -342,15 +356,18 @@ impl Hub {
             _ => Vec::new(),
         };
         let mut manifests = manifests;
-        // The others have no rules and are simply there.
-        let count = stored.object["spec"]["workload"]["manifests"]
-            .as_array()
-            .map_or(0, Vec::len);
-        while manifests.len() < count {
-            manifests.push(
-                json!({"resourceMeta": {"ordinal": 1, "kind": "ConfigMap", "version": "v1"},
-                "conditions": [condition("Applied", true), condition("Available", true)]}),
-            );
+        // The others have no rules and are simply there, but for worker pools.
+        let all = stored.object["spec"]["workload"]["manifests"].as_array();
+        let pools_end = behaviour.upgrade.map(|length| length + self.pools);
+        let is_updated = pools_end.is_some_and(|end| age >= end);
+        for other in all.into_iter().flatten().skip(manifests.len()) {
+            let mut told = json!({"resourceMeta": {"ordinal": 1, "kind": "ConfigMap", "version": "v1"},
+                "conditions": [condition("Applied", true), condition("Available", true)]});
+            if other["kind"] == "MachineConfigPool" {
+                let value = json!({"type": "String", "string": if is_updated { "True" } else { "False" }});
+                told["statusFeedback"] = json!({"values": [{"name": "poolUpdated", "fieldValue": value}]});
+            }
+            manifests.push(told);
         }
         let mut applied = condition("Applied", true);
         applied["observedGeneration"] = stored.object["metadata"]["generation"].clone();
@@ -376,14 +393,22 @@ impl Hub {
         }
         let value =
             |name: &str, text: &str| json!({"name": name, "fieldValue": {"type": "String", "string": text}});
+        let why = self.not_upgradeable.get(cluster);
+        let upgradeable = why.map(|why| [value("upgradeable", "False"), value("upgradeableMessage", why)]);
+        let mut values = vec![
+            value("version", &history.0),
+            value("state", &history.1),
+            value(
+                "progressMessage",
+                "Working towards it: 106 of 830 done (12% complete)",
+            ),
+        ];
+        values.extend(upgradeable.into_iter().flatten());
         json!({
             "resourceMeta": {"ordinal": 0, "group": "config.openshift.io", "version": "v1", "kind": "ClusterVersion",
                 "resource": "clusterversions", "name": "version"},
             "conditions": [condition("Applied", true), condition("Available", true)],
-            "statusFeedback": {"values": [
-                value("version", &history.0), value("state", &history.1),
-                value("progressMessage", "Working towards it: 106 of 830 done (12% complete)"),
-            ]},
+            "statusFeedback": {"values": values},
         })
     }
 

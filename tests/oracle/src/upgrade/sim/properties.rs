@@ -19,6 +19,8 @@ enum Happening {
     Deselect(u8),
     Select(u8),
     Answer(u8, bool),
+    /// A cluster moves to another stage.
+    Label(u8, bool),
     Behave(u8, Behaviour),
     Pause(bool, bool),
     /// A scheduler begins to write its decisions again, or has ended.
@@ -60,6 +62,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => cluster().prop_map(Happening::Deselect),
         1 => cluster().prop_map(Happening::Select),
         1 => (cluster(), any::<bool>()).prop_map(|(at, yes)| Happening::Answer(at, yes)),
+        1 => (cluster(), any::<bool>()).prop_map(|(at, yes)| Happening::Label(at, yes)),
         3 => (cluster(), behaviour()).prop_map(|(at, one)| Happening::Behave(at, one)),
         1 => (any::<bool>(), any::<bool>()).prop_map(|(at, yes)| Happening::Pause(at, yes)),
         1 => any::<bool>().prop_map(Happening::Undecide),
@@ -90,6 +93,19 @@ fn spec(version: &str, first: &str, has_actions: bool) -> serde_json::Value {
     spec
 }
 
+/// Two stages, one of which soaks, and a version on the way.
+fn staged(mut spec: serde_json::Value) -> serde_json::Value {
+    spec["clusterVersion"]["hops"] = json!(["4.12.0-rc.1"]);
+    spec["upgradeStrategy"]["stages"] = json!([
+        {"name": "early", "clusterSelector": {"matchLabels": {"tier": "early"}}, "minSuccessTime": "1m"},
+        {"name": "late", "clusterSelector": {"matchExpressions": [
+            {"key": "name", "operator": "In", "values": ["dev2", "dev4"]}]}, "maxConcurrency": 1},
+    ]);
+    spec["upgradeStrategy"]["waitForUpgradeable"] = json!(true);
+    spec["upgradeStrategy"]["waitForWorkerPools"] = json!(["worker"]);
+    spec
+}
+
 fn happen(hub: &mut Hub, what: Happening) {
     let name = |at: u8| format!("dev{at}");
     match what {
@@ -111,6 +127,12 @@ fn happen(hub: &mut Hub, what: Happening) {
         Happening::Answer(at, yes) => {
             if let Some(cluster) = hub.clusters.get_mut(name(at).as_str()) {
                 cluster.available = yes;
+            }
+        }
+        Happening::Label(at, yes) => {
+            if let Some(cluster) = hub.clusters.get_mut(name(at).as_str()) {
+                let tier = if yes { "early" } else { "late" };
+                cluster.labels.insert("tier".to_owned(), tier.to_owned());
             }
         }
         Happening::Behave(at, one) => {
@@ -180,10 +202,12 @@ proptest! {
     #[test]
     fn disorder_breaks_no_rule_and_everything_ends(
         has_actions in any::<bool>(),
+        has_stages in any::<bool>(),
         all in proptest::collection::vec(happening(), 1..60),
     ) {
         let mut hub = Hub::new(5);
-        hub.ask("one", spec("4.12.0", "dev1", has_actions));
+        let one = spec("4.12.0", "dev1", has_actions);
+        hub.ask("one", if has_stages { staged(one) } else { one });
         hub.ask("two", spec("4.12.1", "dev5", false));
         for what in all {
             happen(&mut hub, what);
