@@ -52,7 +52,11 @@ impl Teller {
         let (_, text) = line.split_once(addon).expect("the name is there");
         let mut spec: Value = serde_saphyr::from_str(text).expect("it is YAML");
         spec["addon"] = addon.into();
-        let known = self.world.objects.get(&ObjectKey::new(Kind::Rollout, "", addon)).cloned();
+        let known = self
+            .world
+            .objects
+            .get(&ObjectKey::new(Kind::Rollout, "", addon))
+            .cloned();
         let mut object = known.unwrap_or_else(|| serde_json::json!({"metadata": {"name": addon}}));
         object["spec"] = spec;
         self.world.put(Kind::Rollout, object);

@@ -353,7 +353,10 @@ fn unstoppable(addon: &AddonFacts, placement: &AddonPlacement) -> Option<String>
 fn in_use(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
     let is_set = !subject.body.settings.is_empty() || !subject.body.faults.is_empty();
     // The garbage collector may delete it before its owner.
-    let is_kept = subject.facts.addon(subject.name).is_some_and(|addon| !addon.deleting);
+    let is_kept = subject
+        .facts
+        .addon(subject.name)
+        .is_some_and(|addon| !addon.deleting);
     if is_set && is_kept {
         let detail = format!("has settings of the rollouts of add-on {}", quoted(subject.name));
         let hint = "remove the settings first, or delete the ClusterManagementAddOn";
