@@ -243,12 +243,12 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
     (cases, unseen)
 }
 
-/// The rules that deny nothing which could be stored: those that only warn, and one that denies a deletion.
+/// The rules that deny nothing which could be stored: those that only warn, and those that deny a deletion.
 fn silent_rules() -> Vec<&'static str> {
     let warns = |entry: &Entry| !entry.refuses || entry.id == "schema/unknown-field";
-    let silent = catalogue()
-        .into_iter()
-        .filter(|entry| warns(entry) || entry.id == "deletion/guarded");
+    let silent = catalogue().into_iter().filter(|entry| {
+        warns(entry) || ["deletion/guarded", "deletion/rollout-settings"].contains(&entry.id)
+    });
     silent.map(|entry| entry.id).collect()
 }
 

@@ -157,8 +157,13 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
     let mut allowed = Vec::new();
     for example in pages().into_iter().flat_map(|page| page.examples) {
         let asked = &example.asked;
-        let is_other_kind = ["ManagedClustersUpgrade", "AddOnPolicy", "RolloutFreeze"]
-            .contains(&asked.object["kind"].as_str().unwrap_or_default());
+        let is_other_kind = [
+            "ManagedClustersUpgrade",
+            "AddOnPolicy",
+            "RolloutFreeze",
+            "AddOnRollout",
+        ]
+        .contains(&asked.object["kind"].as_str().unwrap_or_default());
         let is_ours =
             is_other_kind || asked.object["apiVersion"] == "addon.open-cluster-management.io/v1alpha1";
         if !asked.subresource.is_empty() || asked.operation == Operation::Delete || !is_ours {
