@@ -118,12 +118,12 @@ impl Scene {
 }
 
 /// An AddOnRollout of the add-on.
-fn settings(spec: Value) -> Value {
+fn settings(spec: &Value) -> Value {
     json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout",
         "metadata": {"name": "hello", "uid": "s", "resourceVersion": "1"}, "spec": spec})
 }
 
-fn hub_with_settings(spec: Value) -> Scene {
+fn hub_with_settings(spec: &Value) -> Scene {
     scene(&[
         hello(&json!({}), "old"),
         config("old"),
@@ -248,11 +248,11 @@ fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
     let target = Target::addon("hello");
     let paused = |name: &str| json!({"namespace": "default", "name": name, "pause": {}});
     let edge = || Some("edge".to_owned());
-    let one = hub_with_settings(json!({"placements": [paused("all")]}));
+    let one = hub_with_settings(&json!({"placements": [paused("all")]}));
     let both = one.steer(&target, &Verb::Pause(edge())).expect("it makes sense");
     let expected = json!({"placements": [paused("all"), paused("edge")]});
     assert_eq!((both.form, &both.body["spec"]), (Form::Merge, &expected));
-    let both = hub_with_settings(expected);
+    let both = hub_with_settings(&expected);
     let left = both
         .steer(&target, &Verb::Resume(edge()))
         .expect("it makes sense");
@@ -262,7 +262,7 @@ fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
         (none.form, &none.body["spec"]),
         (Form::Merge, &json!({"placements": []}))
     );
-    let everything = hub_with_settings(json!({"pause": {"reason": "lunch"}}));
+    let everything = hub_with_settings(&json!({"pause": {"reason": "lunch"}}));
     let goes = everything
         .steer(&target, &Verb::Resume(None))
         .expect("it makes sense");
@@ -428,7 +428,7 @@ fn hub_that_asks(annotations: &Value) -> Scene {
     let asks = json!({"placements": [{"namespace": "default", "name": "all", "approvalBefore": ["prod"]}]});
     scene(&[
         addon,
-        settings(asks),
+        settings(&asks),
         config("old"),
         config("new"),
         placement,
@@ -538,7 +538,7 @@ fn what_was_undone_has_stopped_and_can_be_tried_again() {
     };
     let mut object = hello(&json!({}), "old");
     let edge = json!({"namespace": "default", "name": "edge", "retriedAt": "2020-01-01T00:00:00Z"});
-    let edge = settings(json!({"placements": [edge]}));
+    let edge = settings(&json!({"placements": [edge]}));
     let failed = format!(
         "{}: 1 cluster failed or timed out, and maxFailures allows 0. Clusters: c1 (failed)",
         content("new", 2)

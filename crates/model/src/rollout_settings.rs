@@ -24,6 +24,8 @@ const OUTCOMES: [&str; 2] = ["Stop", "Undo"];
 /// So many known good configurations are kept where nothing is said.
 const REVISIONS: usize = 10;
 const MOST_REVISIONS: i64 = 100;
+/// So many windows are read in all: each is looked for over years of days.
+const MOST_WINDOWS: usize = 100;
 
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +65,15 @@ impl RolloutSettings {
     /// Returns everything that is wrong with it.
     pub fn parse(raw: &AddOnRolloutSpec, path: &Path) -> Result<Self, Vec<Violation>> {
         let mut wrong = Vec::new();
+        let levels = raw.placements.iter().map(|placement| &placement.settings);
+        let windows = levels
+            .chain([&raw.settings])
+            .filter_map(|level| level.windows.as_ref());
+        if windows.map(Vec::len).sum::<usize>() > MOST_WINDOWS {
+            let detail = format!("all windows together must not be more than {MOST_WINDOWS}");
+            let fault = Fault::bare(Class::TooMany, detail);
+            return Err(vec![fault.at(path.clone(), rule::ROLLOUT_WINDOW)]);
+        }
         let mut depends_on = Vec::new();
         for (index, name) in raw.depends_on.iter().flatten().enumerate() {
             match AddonName::parse(name) {
@@ -391,6 +402,10 @@ mod tests {
                 "spec.placements[2].name",
             ]
         );
+        let window = json!({"cron": "0 2 * * *", "duration": "1h"});
+        let place = |name: i32| json!({"namespace": "a", "name": name.to_string(), "windows": vec![window.clone(); 20]});
+        let many = json!({"placements": (0..6).map(place).collect::<Vec<_>>()});
+        assert_eq!(read(many).expect_err("too many windows").len(), 1);
         assert!(
             wrong.iter().any(|one| one.contains("did you mean \"Undo\"?")),
             "{wrong:?}"

@@ -97,9 +97,12 @@ mod tests {
         text.parse().expect("a time")
     }
 
+    fn raw(list: Value) -> Vec<UpgradeWindow> {
+        serde_json::from_value(list).expect("windows")
+    }
+
     fn read(list: Value) -> Result<RolloutWindows, Vec<Violation>> {
-        let raw: Vec<UpgradeWindow> = serde_json::from_value(list).expect("windows");
-        RolloutWindows::parse(&raw, &Path::root().key("windows"))
+        RolloutWindows::parse(&raw(list), &Path::root().key("windows"))
     }
 
     #[test]

@@ -85,14 +85,10 @@ fn write(
         return None;
     }
     let owned = owners::adopted(view.addon, &known.owners);
-    let is_replaced = known.replaces_settings && !view.lacks_settings();
-    if owned.is_some() || known.addon != *name || is_replaced {
+    if owned.is_some() || known.addon != *name {
         let mut patch = json!({"spec": {"addon": &**name}});
-        if let Some(owned) = owned {
-            patch["metadata"]["ownerReferences"] = owned.into();
-        }
-        if is_replaced {
-            patch["metadata"]["annotations"][terms::SETTINGS_DELETED] = Value::Null;
+        if let Some((fields, owned)) = patch.as_object_mut().zip(owned) {
+            fields.insert("metadata".to_owned(), json!({"ownerReferences": owned}));
         }
         return Some(Action::Replace {
             object: key(view),
@@ -119,8 +115,9 @@ fn write(
 fn create(view: &View<'_>) -> Action {
     let name = &*view.addon.name;
     let mut metadata = json!({"name": name, "ownerReferences": [owners::of_addon(view.addon, true)]});
-    if view.lacks_settings() {
-        metadata["annotations"] = json!({(terms::SETTINGS_DELETED): "true"});
+    if let Some(fields) = metadata.as_object_mut().filter(|_| view.lacks_settings()) {
+        let annotations = json!({(terms::SETTINGS_DELETED): "true"});
+        fields.insert("annotations".to_owned(), annotations);
     }
     Action::Create {
         object: key(view),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::subject::{Rollout, Subject, rules};
 use api::RolloutSettings as Level;
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
-use model::{AddonName, ConfigRollout, OnFailure, dependency_circle, rule};
+use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, dependency_circle, rule};
 use store::{AddonFacts, AddonPlacement, Kind};
 
 const NAME: &str = "rollout/addon";
@@ -30,7 +30,7 @@ rules! { pub(crate) ON_ROLLOUTS of Rollout {
         "A window of a rollout is valid.\n\n\
          `cron` has five fields, `duration` is a time such as `4h`, and `timeZone` is a name of the time zone database, or empty for \
          UTC. The duration is longer than zero, and at least one date matches the schedule (February 30 does not exist). There are at \
-         most 20 windows. Outside the windows no cluster starts an update, so a window that cannot be parsed or never opens would block \
+         most 20 windows, and at most 100 in all placements. Outside the windows no cluster starts an update, so a window that cannot be parsed or never opens would block \
          all changes. Refused. `windows: []` for one placement means that its changes start at any time.";
     refuses rule::ROLLOUT_APPROVAL, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_APPROVAL) =>
         "A decision group that needs approval has a valid name.\n\n\
@@ -138,7 +138,7 @@ fn cycle(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
             .facts
             .rollout(name)
             .into_iter()
-            .flat_map(|settings| settings.depends_on());
+            .flat_map(RolloutSettings::depends_on);
         named
             .take_while(|_| subject.effort.spend(1))
             .map(|name| &**name)

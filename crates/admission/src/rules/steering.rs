@@ -73,7 +73,7 @@ rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
 fn unknown_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     warn_unknown(
         subject.body.annotations.as_ref(),
-        OF_ADDONS,
+        (OF_ADDONS, &terms::REPLACED),
         subject.effort,
         findings,
     );
@@ -81,12 +81,12 @@ fn unknown_on_addon(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 
 fn unknown(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let annotations = subject.body.annotations.as_ref();
-    warn_unknown(annotations, OF_CLUSTER_ADDONS, subject.effort, findings);
+    warn_unknown(annotations, (OF_CLUSTER_ADDONS, &[]), subject.effort, findings);
 }
 
 fn warn_unknown(
     annotations: Option<&Node<'_>>,
-    known: &'static [&'static str],
+    (known, replaced): (&'static [&'static str], &'static [terms::Replaced]),
     effort: &StepBudget<'_>,
     findings: &mut Findings,
 ) {
@@ -98,7 +98,7 @@ fn warn_unknown(
     let is_known = |key: &str| {
         known.contains(&key)
             || Version::EVERY.iter().any(|one| one.kept_in() == key)
-            || terms::REPLACED.iter().any(|one| one.annotation == key)
+            || replaced.iter().any(|one| one.annotation == key)
     };
     for (key, _) in own.filter(|(key, _)| !is_known(key)) {
         let near = effort.hint(|| nearest(key, known.iter().copied()));

@@ -249,10 +249,7 @@ fn empty_stage(subject: &Subject<'_, Upgrade>, findings: &mut Findings) {
     let is_known = !left.is_empty();
     let mut take = |selector: &ClusterSelector| {
         let before = left.len();
-        left.retain(|(name, cluster)| {
-            let label = |key: &str| cluster.labels.get(key).map(|value| &**value);
-            !(subject.effort.spend(1) && selector.matches_by(name, label))
-        });
+        left.retain(|(name, cluster)| !(subject.effort.spend(1) && may_select(selector, name, cluster)));
         left.len() < before
     };
     if let Some(canary) = canary {

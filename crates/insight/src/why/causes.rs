@@ -222,7 +222,7 @@ causes! {
         "It is not known what the AddOnRollout of the add-on sets, or the ClusterManagementAddOn has an annotation that is no longer \
          supported. Until that is corrected, clusters keep their configuration, so that no change is rolled out in spite of a pause, a \
          window or a required approval.",
-        "correct the AddOnRollout, or replace the annotation of the ClusterManagementAddOn by the field that the message names";
+        "correct what the message names";
     DEPENDENCY = "why/dependency",
         "The cluster needs another add-on first.",
         "spec.dependsOn of the AddOnRollout names add-ons that must be installed on a cluster, up to date and available before this \

@@ -17,7 +17,7 @@ use api::reason::Reason;
 use model::upgrade::WindowState;
 use model::{Approval, MandatoryGroup};
 use plan::{Turn, TurnSubject};
-use store::{InstallStrategy, PlacementUse};
+use store::{InstallStrategy, PlacementUse, terms};
 
 /// So many clusters are named.
 const NAMED: usize = 3;
@@ -42,9 +42,7 @@ impl Context<'_> {
             (Reason::WaitingForWindow, used) => self.window(used.as_deref(), message),
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
             (Reason::RolloutSettingsInvalid, _) => {
-                let addon = quoted(&self.view.addon.name);
-                Cause::new(causes::SETTINGS_INVALID, message)
-                    .typing(format!("kubectl edit addonrollout {addon}"))
+                Cause::new(causes::SETTINGS_INVALID, message).typing(self.settings_command())
             }
             (Reason::WaitingForDependency, _) => dependency(cluster, turn),
             (Reason::DependencyCycle | Reason::DependencyNotFound, _) => {
@@ -73,6 +71,24 @@ impl Context<'_> {
             quoted(place),
             quoted(group),
         ))
+    }
+
+    /// Returns the command that ends it that the settings are not known.
+    fn settings_command(&self) -> String {
+        let addon = quoted(&self.view.addon.name);
+        let outdated = self.view.addon.outdated.as_deref();
+        let old = outdated.and_then(|told| terms::REPLACED.into_iter().find(|one| one.told() == told));
+        if let Some(old) = old {
+            return format!(
+                "kubectl annotate --field-manager=ops clustermanagementaddon {addon} {}-",
+                old.annotation
+            );
+        }
+        if self.view.lacks_settings() {
+            let annotation = terms::SETTINGS_DELETED;
+            return format!("kubectl annotate --field-manager=ops addonrollout {addon} {annotation}-");
+        }
+        format!("kubectl edit addonrollout {addon}")
     }
 
     fn paused(&self, place: Option<&str>) -> Cause {

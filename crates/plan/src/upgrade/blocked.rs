@@ -123,7 +123,8 @@ fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     let mut shared: Option<Reason> = None;
     let open = records.iter().filter(|(_, record)| !record.has_ended());
     for (name, record) in open {
-        let reason = record.needs_admin().filter(|_| record.phase == Phase::Held);
+        let is_held = record.phase == Phase::Held || record.reason == Some(Reason::NotUpgradeable);
+        let reason = record.needs_admin().filter(|_| is_held);
         let is_behind = record.phase == Phase::Queued
             && matches!(
                 turns.waits.get(*name),

@@ -288,9 +288,20 @@ fn arrived(
     spec: &UpgradeSpec,
     now: Timestamp,
 ) -> ClusterStanding {
+    let (updated, pools) = judge::worker_pools(work);
+    // The pools were updated before, and the cluster has waited since for its next version: their time begins again.
+    let has_waited = matches!(record.reason, None | Some(Reason::NotUpgradeable));
+    let hop_started = if has_waited && updated < pools {
+        Some(now)
+    } else {
+        record.hop_started
+    };
+    let record = Record {
+        hop_started,
+        ..record
+    };
     let since = record.hop_started.or(record.started).unwrap_or(now);
     let (is_late, until) = passed(since, spec.strategy.platform, now);
-    let (updated, pools) = judge::worker_pools(work);
     if updated < pools && is_late {
         let message = "the worker pools exceeded clusterUpgradeTimeout";
         return ClusterStanding::of(fail(record, Reason::UpgradeTimeout, message, now));

@@ -112,8 +112,8 @@ impl<'s> View<'s> {
         static DELETED: LazyLock<Name> = LazyLock::new(|| {
             let annotation = terms::SETTINGS_DELETED;
             let told = format!(
-                "the AddOnRollout of the add-on was deleted with its settings: apply the settings again, or, if none are needed, remove \
-                 the annotation {annotation} of the AddOnRollout"
+                "the AddOnRollout of the add-on was deleted with its settings: apply the settings again if they are needed, then remove the \
+                 annotation {annotation} of the AddOnRollout"
             );
             Name::from(told)
         });
@@ -123,10 +123,10 @@ impl<'s> View<'s> {
         self.addon.outdated.as_ref().or(unread).or(deleted)
     }
 
-    /// Returns whether the AddOnRollout was deleted with its settings, and no settings have been made since.
+    /// Returns whether the AddOnRollout was deleted with its settings, and no user has decided since that changes go on.
     pub fn lacks_settings(&self) -> bool {
         match self.roll_up() {
-            Some(known) => known.replaces_settings && !is_set(&known.settings),
+            Some(known) => known.replaces_settings,
             None => self.store.tombstones.settings.contains(&self.addon.name),
         }
     }
