@@ -9,7 +9,7 @@ use kubernetes::quantity::Quantity;
 use kubernetes::{json_pointer, regexp};
 use model::{ImageReference, OwnSigner, ReservedSigners, check_certificate_name, parse_quantity};
 use serde_json::Value;
-use store::{HookTimeout, promotion};
+use store::HookTimeout;
 use tidegate::server::PathSecrets;
 
 /// A text, a line break, and what it is matched against: JSON for paths and selectors, any text for patterns.
@@ -28,7 +28,7 @@ pub fn grammars(bytes: &[u8]) {
     quantities(text);
     references(text);
     spelling(text);
-    let _ = (HookTimeout::parse(text), promotion(text));
+    let _ = HookTimeout::parse(text);
     if let Ok(secrets) = PathSecrets::parse(&whole) {
         assert!(!secrets.first().is_empty(), "a secret is never empty");
     }

@@ -2,6 +2,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod alone;
+pub(crate) mod approvals;
 pub(crate) mod asked;
 pub(crate) mod audited;
 pub(crate) mod clock;

@@ -6,6 +6,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 use store::{Kind, Settings};
 
+use crate::kit::approvals::approval;
 use crate::kit::world::World;
 
 const GROUP: &str = "addon.open-cluster-management.io";
@@ -71,13 +72,16 @@ fn a_cluster_that_starts_without_an_approval_is_reported() {
     let fault = "placement default/all: c2 starts although what it is given is not approved";
     assert_eq!(judged(&world), [fault]);
     let waits = world.plan("hello").waits;
-    let entry = waits.iter().map(ToString::to_string).find_map(|wait| {
-        let (_, rest) = wait.split_once("; to approve, add the entry ")?;
-        Some(rest.split(' ').next()?.to_owned())
+    let content = waits.iter().map(ToString::to_string).find_map(|wait| {
+        let (_, rest) = wait.split_once("RolloutApproval hello.default.all.prod (content ")?;
+        Some(rest.split(')').next()?.to_owned())
     });
-    let entry = entry.expect("c2 waits");
-    let approved = json!({"tidegate.io/approved": entry});
-    put_addon(&mut world, &approved);
+    let content = content.expect("c2 waits");
+    let now = world.now.to_string();
+    world.put(
+        Kind::Approval,
+        approval("hello", "default/all", "prod", &[&content], &now),
+    );
     assert_eq!(judged(&world), Vec::<String>::new());
     world.set_rollout("hello", None, "approvalBefore", &json!(["p r"]));
     let fault = "c1 starts although it is not known what is set for the rollout";

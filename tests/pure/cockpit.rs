@@ -3,9 +3,10 @@
 //! One add-on over two placements and one upgrade of twelve clusters. The plan scripts have rollouts in progress, and compare the picture
 //! with the plan.
 
+use crate::kit::approvals::approval;
 use insight::cockpit::{
-    Approve, ClusterState, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb, WHOLE,
-    Writing, addon, list, status, steer, upgrade,
+    Approve, ClusterState, Decision, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb,
+    WHOLE, Writing, addon, list, status, steer, upgrade,
 };
 use insight::offline::Hub;
 use jiff::Timestamp;
@@ -438,15 +439,27 @@ fn hub_that_asks(annotations: &Value) -> Scene {
     ])
 }
 
-const APPROVED: &str = "tidegate.io/approved";
-
 fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) -> Verb {
     let owned = |text: &str| text.to_owned();
     Verb::Approve(Approve {
+        decision: Decision::Approve,
         placement: placement.map(owned),
         group: group.map(owned),
         contents: content.map(owned).into_iter().collect(),
     })
+}
+
+/// The same, where a content is approved.
+fn hub_with_approval(content: &str) -> Scene {
+    let mut hub = hub_that_asks(&json!({})).hub;
+    let mut object = approval("hello", "default/all", "prod", &[content], "2029-12-31T00:00:00Z");
+    object["apiVersion"] = json!("tidegate.io/v1alpha1");
+    object["kind"] = json!("RolloutApproval");
+    object["metadata"]["uid"] = json!("a");
+    object["metadata"]["resourceVersion"] = json!("1");
+    assert!(hub.put(object).is_some());
+    let store = hub.store(Settings::default());
+    Scene { hub, store }
 }
 
 /// Returns the hash of what waits.
@@ -461,17 +474,28 @@ fn a_pending_approval_is_reported_and_approved() {
     let picture = asks.picture(&target);
     assert_eq!((picture.phase, picture.eta.is_none()), (Phase::Unapproved, true));
     let hash = asked(&picture);
-    let entry = format!("default/all/prod={hash}");
-    assert!(page(&picture).contains(&format!("approve {entry} (2 clusters are waiting)")));
+    let told = format!("default/all/prod: 2 clusters are waiting, content {hash}");
+    assert!(page(&picture).contains(&told), "{}", page(&picture));
     for verb in [
         approve(None, None, None),
         approve(Some("all"), Some("prod"), Some(&hash)),
     ] {
         let written = asks.steer(&target, &verb).expect("it makes sense");
-        assert_eq!(written.body["metadata"]["annotations"][APPROVED], entry.as_str());
-        assert_eq!(written.form, Form::Apply);
+        assert_eq!(written.body["metadata"]["name"], "hello.default.all.prod");
+        let decision = &written.body["spec"]["decision"];
+        assert_eq!(
+            (&decision["result"], &decision["content"]),
+            (&json!("Approved"), &json!(hash))
+        );
+        assert_eq!((written.form, written.more.len()), (Form::Merge, 0));
     }
-    let given = hub_that_asks(&json!({APPROVED: entry}));
+    let reject = Verb::Approve(Approve {
+        decision: Decision::Reject,
+        ..Approve::default()
+    });
+    let written = asks.steer(&target, &reject).expect("it makes sense");
+    assert_eq!(written.body["spec"]["decision"]["result"], "Rejected");
+    let given = hub_with_approval(&hash);
     assert!(given.picture(&target).approvals.is_empty());
 }
 
@@ -479,8 +503,7 @@ fn a_pending_approval_is_reported_and_approved() {
 fn what_does_not_wait_or_is_another_content_is_not_approved() {
     let target = Target::addon("hello");
     let asks = hub_that_asks(&json!({}));
-    let entry = format!("default/all/prod={}", asked(&asks.picture(&target)));
-    let given = hub_that_asks(&json!({APPROVED: entry}));
+    let given = hub_with_approval(&asked(&asks.picture(&target)));
     let rows = [
         (
             &asks,
@@ -510,23 +533,6 @@ fn what_does_not_wait_or_is_another_content_is_not_approved() {
             .expect_err("it makes no sense");
         assert!(refused.contains(why), "{refused}");
     }
-}
-
-#[test]
-fn what_a_group_was_approved_of_last_stays_and_what_was_before_that_goes() {
-    let target = Target::addon("hello");
-    let (first, last) = ("0".repeat(32), "1".repeat(32));
-    let before =
-        format!("default/all/prod={last},default/all/prod={first},default/edge/prod={first},nonsense");
-    let again = hub_that_asks(&json!({APPROVED: before}));
-    let hash = asked(&again.picture(&target));
-    let written = again.steer(&target, &approve(None, None, None));
-    let written = written.expect("it makes sense");
-    assert_eq!(
-        written.body["metadata"]["annotations"][APPROVED],
-        format!("default/all/prod={hash},default/all/prod={last}"),
-        "entries of a placement that the add-on no longer has are ignored"
-    );
 }
 
 #[test]

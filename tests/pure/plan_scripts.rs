@@ -342,6 +342,7 @@ impl Teller {
             }
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["settings", addon, ..] => self.set_rollout(addon, line),
+            ["approve", placement, group, contents @ ..] => self.approve(placement, group, contents),
             ["status", kind, place] => self.status(kind, place, block),
             ["hook" | "why", ..] | ["show", "everything"] => self.act_on_end(&words, line),
             ["foreign", words @ ..] => foreign::act(&mut self.world, &self.addon, words),

@@ -235,7 +235,9 @@ fn answers_are_the_same_bytes_for_every_time_and_user() {
     let times = ["2026-01-01T00:00:00Z", "2031-07-08T09:10:11Z"];
     let times = times.map(|time| time.parse().expect("a time"));
     for page in pages() {
-        for example in &page.examples {
+        // A decision has an author.
+        let is_decision = |one: &&Example| one.asked.object["kind"] == "RolloutApproval";
+        for example in page.examples.iter().filter(|one| !is_decision(one)) {
             let one = |at: usize| RequestContext {
                 uid: ["first", "second"][at],
                 user: Some(&users[at]),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::approval_record;
 use super::metadata;
 use super::rules::Ruled;
 use super::shape;
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement, Rollout,
-    SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
+    Rollout, SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -30,7 +31,10 @@ pub struct Entry {
 /// Returns every rule, sorted by id.
 pub fn catalogue() -> Vec<Entry> {
     let mut entries: BTreeMap<&'static str, Entry> = BTreeMap::new();
-    for (id, doc) in shape::DOCS.into_iter().chain([metadata::DOC]) {
+    for (id, doc) in shape::DOCS
+        .into_iter()
+        .chain([metadata::DOC, approval_record::DOC])
+    {
         entries.insert(id, entry(id, doc, Operations::CreateAndUpdate, true));
     }
     collect::<Addon>(&mut entries);
@@ -43,6 +47,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Upgrade>(&mut entries);
     collect::<Freeze>(&mut entries);
     collect::<Rollout>(&mut entries);
+    collect::<Approval>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
 }
@@ -106,10 +111,11 @@ mod tests {
                 + docs::<Upgrade>(id)
                 + docs::<Freeze>(id)
                 + docs::<Rollout>(id)
+                + docs::<Approval>(id)
                 + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue().iter().filter(|entry| {
-            !["schema/", "metadata/"]
+            !["schema/", "metadata/", "approval/author"]
                 .iter()
                 .any(|family| entry.id.starts_with(family))
         }) {

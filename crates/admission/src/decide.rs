@@ -10,6 +10,7 @@ use json_patch::Patch;
 use schema::Stop;
 use serde_json::Value;
 
+use super::approval_record;
 use super::bounds;
 use super::defaults::{self, Filled};
 use super::examine::{Case, Examined, MOST_OF_A_RULE, bounded, examine};
@@ -22,8 +23,8 @@ use super::rulebook::Rulebook;
 use super::rules;
 use super::shape::{self, Shape};
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rollout,
-    SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
+    Rollout, SetBinding, Template, Upgrade,
 };
 use super::upgrade_record;
 use super::v1beta1;
@@ -187,6 +188,9 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let record = upgrade_record::addition(request, &form.stored, old, facts, &rulebook.keys);
     form.add(&record);
     patch.0.extend(record.0);
+    let author = approval_record::addition(request, &form.stored, old);
+    form.add(&author);
+    patch.0.extend(author.0);
     let faults = form.faults(shape, old, request.circumstances.stop);
     let found = by_kind(&case, form.seen(), old);
     let shapely = rulebook
@@ -199,7 +203,10 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
         findings.warn(fault);
     }
     // Read from the stored form, because a mutating policy may have added a label.
-    for fault in metadata::faults(request, &form.stored, old) {
+    let of_request = metadata::faults(request, &form.stored, old)
+        .into_iter()
+        .chain(approval_record::faults(request, &form.stored, old));
+    for fault in of_request {
         findings.deny(fault);
     }
     let mut of_policies = added.findings;
@@ -231,6 +238,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         Upgrade::RESOURCE => examine::<Upgrade>(case, object, old),
         Freeze::RESOURCE => examine::<Freeze>(case, object, old),
         Rollout::RESOURCE => examine::<Rollout>(case, object, old),
+        Approval::RESOURCE => examine::<Approval>(case, object, old),
         AddonPolicy::RESOURCE => examine::<AddonPolicy>(case, object, old),
         _ => Examined::default(),
     }

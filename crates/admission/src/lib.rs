@@ -3,6 +3,8 @@
 //! One pure function, [`decide()`], decides from the request and the facts about the fleet. It never waits, never writes and never logs
 //! an object. Each rule is one entry of a table with its documentation, and has a page of examples.
 
+mod approval_body;
+mod approval_record;
 mod backstop;
 mod body;
 mod bounds;

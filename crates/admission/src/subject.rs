@@ -1,5 +1,6 @@
 //! The input of a rule ([`Subject`]), and the definition of a rule ([`Rule`]).
 
+use super::approval_body::ApprovalBody;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::freeze_body::FreezeBody;
 use super::request::Operation;
@@ -251,6 +252,8 @@ kinds! {
     Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
     /// The settings of an add-on's rollouts: `AddOnRollout`.
     Rollout<'a> = "addonrollouts", RolloutBody, object => RolloutBody::read(object);
+    /// The decision about a change that waits: `RolloutApproval`.
+    Approval<'a> = "rolloutapprovals", ApprovalBody<'a>, object => ApprovalBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
 }

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rollout,
-    SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
+    Rollout, SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -74,6 +74,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
         rules: json!([
             rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE"]),
             upgrades(&["CREATE", "UPDATE"]),
+            own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -102,6 +103,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
             own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
             own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
+            own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -451,7 +453,7 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
-                } else if names == [Freeze::RESOURCE] || names == [Rollout::RESOURCE] {
+                } else if [Freeze::RESOURCE, Rollout::RESOURCE, Approval::RESOURCE].contains(&names[0]) {
                     assert_eq!(rule["apiGroups"], json!([OWN_GROUP]));
                     assert_eq!(
                         webhook["failurePolicy"],
@@ -487,6 +489,7 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE"] 5"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Fail" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
             r#""Ignore" ["DELETE"] 1"#,
@@ -494,6 +497,7 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
         ];
         assert_eq!(seen, expected);

@@ -16,6 +16,7 @@ use super::cluster::{
     PlacementDecision,
 };
 use super::names::annotations::HUB_WITHOUT_OCM;
+use super::rollout_approval::RolloutApproval;
 use super::rollout_freeze::RolloutFreeze;
 use super::v1alpha1::{
     AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
@@ -78,6 +79,7 @@ kinds! {
     ManifestWork: Ocm, Optional;
     Placement: Ocm, Required;
     PlacementDecision: Ocm, Optional;
+    RolloutApproval: Tidegate, Required;
     RolloutFreeze: Tidegate, Required;
 }
 

@@ -21,6 +21,7 @@ mod json_schemas;
 mod lenient;
 pub mod names;
 pub mod reason;
+mod rollout_approval;
 mod rollout_freeze;
 mod rollout_settings;
 mod schemas;
@@ -36,6 +37,9 @@ pub use crds::{crds, crds_yaml, is_ours, through_type};
 pub use json_schemas::{EVERYTHING, json_schemas};
 pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     Condition, LabelSelector, LabelSelectorRequirement,
+};
+pub use rollout_approval::{
+    ApprovalDecision, RolloutApproval, RolloutApprovalSpec, RolloutApprovalStatus, approval_name,
 };
 pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
 pub use rollout_settings::{PlacementRolloutSettings, RolloutPause, RolloutSettings};

@@ -44,7 +44,7 @@ pub use off_limits::{MOST_CONFIG_TYPES, off_limits};
 pub use quantity::parse_quantity;
 pub use rolling_update::{ConfigRollout, DEFAULT_AT_ONCE, RawConfigRollout, RawRollingUpdate, RollingUpdate};
 pub use rollout::{MandatoryGroup, Pace, RawBlock, RawGroup, RawStrategy, RolloutStrategy};
-pub use rollout_approval::{Approval, Approvals, approval};
+pub use rollout_approval::Approval;
 pub use rollout_settings::{OnFailure, RolloutSettings};
 pub use rollout_window::RolloutWindows;
 pub use scalar::Scalar;

@@ -12,8 +12,8 @@ use super::outlook::Outlook;
 use super::settled::{Heard, Others};
 use super::types::{Action, Plan, Wait, WaitOn, earliest};
 use super::{
-    addon_status, config, diff, discovery, install, kept_content, own_status, registration, rollout,
-    uninstall,
+    addon_status, approval_objects, config, diff, discovery, install, kept_content, own_status, registration,
+    rollout, uninstall,
 };
 use store::View;
 
@@ -191,12 +191,16 @@ fn managed(
     }
     let recheck_at = earliest(verdict.recheck_at, summary.recheck_at);
     let own = own_status::managed(view, &verdict.conditions, &summary, &census);
+    let uses = wanted.placements.iter().map(|selected| selected.by);
+    let placed: Vec<_> = uses.zip(&rollout.placed).collect();
+    let approvals = approval_objects::managed(view, &placed, summary.progressions.as_deref());
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
     let plan = Plan {
         actions: settle(membership.actions, seen_to.actions)
             .chain(diff::addon(view.addon, &summary, verdict))
             .chain(own)
+            .chain(approvals)
             .chain(kept_content::actions(view))
             .collect(),
         waits: membership

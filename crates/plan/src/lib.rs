@@ -4,6 +4,7 @@
 
 mod addon;
 mod addon_status;
+mod approval_objects;
 mod census;
 mod change_event;
 mod conditions;

@@ -2,6 +2,7 @@
 //!
 //! Those that other programs know are in `api::names`.
 
+use crate::kind::Kind;
 pub use api::names::RESERVED_NO_DEFAULT as NO_DEFAULT;
 pub use api::names::annotations::{
     ADDON_PRE_DELETE as PRE_DELETE, CONFIG_SPEC_HASH as CONFIG_HASHES,
@@ -39,39 +40,55 @@ pub const PERMISSION: &str = "tidegate.io/permission";
 pub const HUB_PERMISSIONS: &str = "tidegate.io/hub-permissions";
 /// Value of [`HUB_PERMISSIONS`].
 pub const ALLOWED: &str = "allowed";
-/// Annotation on a `ClusterManagementAddOn`: the content that is approved, as `<namespace>/<name>/<group>=<hash>`.
-pub const APPROVED: &str = "tidegate.io/approved";
-
 /// Annotation on an `AddOnRollout` that the controllers created: there was one with settings, which was deleted.
 pub const SETTINGS_DELETED: &str = "tidegate.io/settings-deleted";
 
-/// An annotation on a `ClusterManagementAddOn` that an earlier version read, and the field of the AddOnRollout that has replaced it.
+/// An annotation on a `ClusterManagementAddOn` that an earlier version read, and the field that has replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Replaced {
     /// Its key.
     pub annotation: &'static str,
     /// The field.
     pub field: &'static str,
+    /// The kind of the object with the field.
+    pub kind: Kind,
 }
 
 impl Replaced {
     const fn new(annotation: &'static str, field: &'static str) -> Self {
-        Self { annotation, field }
+        Self {
+            annotation,
+            field,
+            kind: Kind::Rollout,
+        }
     }
 
     /// Tells where the setting stands now.
     pub fn told(self) -> String {
-        let Self { annotation, field } = self;
+        let Self {
+            annotation,
+            field,
+            kind,
+        } = self;
+        let whose = if kind == Kind::Approval {
+            "the RolloutApproval that waits"
+        } else {
+            "the AddOnRollout with the name of the add-on"
+        };
         format!(
-            "the annotation {annotation} is no longer supported: set {field} of the AddOnRollout with the name of the add-on, and remove the \
-             annotation"
+            "the annotation {annotation} is no longer supported: set {field} of {whose}, and remove the annotation"
         )
     }
 }
 
 /// Every annotation that was replaced.
-pub const REPLACED: [Replaced; 7] = [
+pub const REPLACED: [Replaced; 8] = [
     Replaced::new("tidegate.io/approval-before", "spec.approvalBefore"),
+    Replaced {
+        annotation: "tidegate.io/approved",
+        field: "spec.decision",
+        kind: Kind::Approval,
+    },
     Replaced::new("tidegate.io/depends-on", "spec.dependsOn"),
     Replaced::new("tidegate.io/on-failure", "spec.onFailure"),
     Replaced::new("tidegate.io/paused", "spec.pause"),

@@ -12,8 +12,8 @@ use super::record::{
 };
 use super::store::Store;
 use super::terms;
+use model::ConfigRollout;
 use model::Name;
-use model::{Approvals, ConfigRollout};
 
 impl Store {
     /// Keeps an add-on whose object was deleted while instances, works, labels or grants of its name remain: plans for it
@@ -141,7 +141,6 @@ fn gone(name: &Name) -> AddOn {
         supported: Vec::new(),
         configuration: Vec::new(),
         configuration_rollout: Ok(ConfigRollout::UpdateAll),
-        approvals: Approvals::default(),
         outdated: None,
         removals_until: None,
         strategy: InstallStrategy::Manual,

@@ -39,6 +39,9 @@ pub enum RolloutCommand {
     /// Approve a change: the decision groups that are waiting for approval may start.
     #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
     Approve(ApproveArgs),
+    /// Reject a change: the decision groups that are waiting for approval keep their configuration.
+    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
+    Reject(ApproveArgs),
     /// Retry the failed clusters of an upgrade, or a rolled-back change to an add-on.
     Retry(SteerArgs),
     /// Roll an add-on back to its last known good configuration.
@@ -130,7 +133,7 @@ pub struct HistoryArgs {
 pub struct SteerArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
-    /// Reason for the change, stored in the annotation `kubernetes.io/change-cause`.
+    /// Reason for the change: of a pause or a decision in its `reason`, otherwise in the annotation `kubernetes.io/change-cause`.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
     /// Send the request as a server-side dry run, including the webhook; nothing is stored.
@@ -155,17 +158,17 @@ pub struct PlacementArgs {
     pub steer: SteerArgs,
 }
 
-/// Approve a change: the decision groups that are waiting for approval may start.
+/// Approve or reject a change that decision groups are waiting with.
 ///
-/// Approves the content that is waiting now, in the groups that are waiting now; it does not approve later groups in advance.
-/// Prints what it writes, with the field manager `tidegate-rollout-approve`. Exit status: 0 written, 1 the hub rejected the
-/// change, 2 not applicable, or the hub cannot be reached.
+/// Decides about the content that is waiting now, in the groups that are waiting now, and not about later groups. The decision is
+/// written to the RolloutApproval of each group; the webhook records the user. Prints what it writes, with the field manager
+/// `tidegate-rollout-approve`. Exit status: 0 written, 1 the hub rejected the change, 2 not applicable, or the hub cannot be reached.
 #[derive(Args, Clone, Debug)]
 pub struct ApproveArgs {
     /// Only this decision group: its name, or its index if it has no name.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
-    /// Only the content with this hash, as `rollout status` and `why` print it; content that has been edited since then is not approved.
+    /// Only the content with this hash, as `rollout status` and `why` print it; a decision about content that has been edited since then is refused.
     #[arg(long, value_name = "HASH")]
     pub content: Option<String>,
     /// Options of the verbs that may apply to one placement.

@@ -18,8 +18,8 @@ use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    Approve, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, find, history, history_json, list, status,
-    steer, written,
+    Approve, Decision, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, find, history, history_json,
+    list, status, steer, written,
 };
 use kubernetes::field::Shown;
 use serde_json::{Value, json};
@@ -33,7 +33,12 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Pause(args) => told(&args.steer, &Verb::Pause(args.placement.clone())),
         RolloutCommand::Resume(args) => told(&args.steer, &Verb::Resume(args.placement.clone())),
         RolloutCommand::Promote(args) => told(&args.steer, &Verb::Promote(args.placement.clone())),
-        RolloutCommand::Approve(args) => told(&args.on.steer, &Verb::Approve(approving(args))),
+        RolloutCommand::Approve(args) => {
+            told(&args.on.steer, &Verb::Approve(deciding(args, Decision::Approve)))
+        }
+        RolloutCommand::Reject(args) => {
+            told(&args.on.steer, &Verb::Approve(deciding(args, Decision::Reject)))
+        }
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
         RolloutCommand::Undo(args) => told(args, &Verb::Undo),
         RolloutCommand::Freeze(args) => freeze::freeze(args),
@@ -124,8 +129,9 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn approving(args: &ApproveArgs) -> Approve {
+fn deciding(args: &ApproveArgs, decision: Decision) -> Approve {
     Approve {
+        decision,
         placement: args.on.placement.clone(),
         group: args.group.clone(),
         contents: args.content.iter().cloned().collect(),

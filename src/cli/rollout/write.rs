@@ -58,11 +58,10 @@ pub(in crate::cli) async fn put(
     request: Request,
 ) -> Result<Outcome, CliError> {
     restore(client, verb, writing, request).await?;
-    let of_settings = writing.body.get("kind").and_then(Value::as_str) == Some(Kind::Rollout.address().kind);
-    let (object, api) = if of_settings {
-        (settings, Api::all_with(client.clone(), &resource(Kind::Rollout)))
-    } else {
-        (object, api(client, target))
+    let (object, api) = match Kind::of_object(&writing.body) {
+        Some(Kind::Rollout) => (settings, Api::all_with(client.clone(), &resource(Kind::Rollout))),
+        Some(Kind::Approval) => return decide(client, verb, writing, request).await,
+        _ => (object, api(client, target)),
     };
     let hub = Hub {
         api,
@@ -124,6 +123,34 @@ pub(in crate::cli) async fn put(
             Ok(Outcome::Written { taken_from: owners })
         }
     }
+}
+
+/// Writes decisions about changes. Each names the content that it is about, and the webhook refuses one about another content.
+async fn decide(
+    client: &Client,
+    verb: &Verb,
+    writing: &Writing,
+    request: Request,
+) -> Result<Outcome, CliError> {
+    for body in std::iter::once(&writing.body).chain(&writing.more) {
+        let name = body.pointer("/metadata/name").and_then(Value::as_str);
+        let hub = Hub {
+            api: Api::all_with(client.clone(), &resource(Kind::Approval)),
+            name: name.unwrap_or_default(),
+            params: PatchParams {
+                dry_run: request.dry_run,
+                field_manager: Some(verb.manager().to_owned()),
+                ..PatchParams::default()
+            },
+        };
+        match hub.patch(&Patch::Merge(body), false).await? {
+            Answer::Stored => {}
+            Answer::Owned(_, why) | Answer::Changed(why) => return Ok(Outcome::Changed(why)),
+        }
+    }
+    Ok(Outcome::Written {
+        taken_from: Vec::new(),
+    })
 }
 
 /// Gives objects the content back that was kept of them: first, so that nothing refers to what is not there.

@@ -162,6 +162,7 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
             "AddOnPolicy",
             "RolloutFreeze",
             "AddOnRollout",
+            "RolloutApproval",
         ]
         .contains(&asked.object["kind"].as_str().unwrap_or_default());
         let is_ours =

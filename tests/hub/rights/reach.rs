@@ -37,7 +37,7 @@ type Row = (
 
 const ANY: &[&str] = &["create", "update", "patch", "delete"];
 
-const ROWS: [Row; 27] = [
+const ROWS: [Row; 28] = [
     (
         &["mutatingwebhookconfigurations", "validatingwebhookconfigurations"],
         ANY,
@@ -106,6 +106,7 @@ const ROWS: [Row; 27] = [
             "addonpolicies/status",
             "managedclustersupgrades/status",
             "addonrollouts/status",
+            "rolloutapprovals/status",
         ],
         ANY,
         Far::Itself,
@@ -130,7 +131,13 @@ const ROWS: [Row; 27] = [
         &["addonrollouts"],
         ANY,
         Far::Itself,
-        "the account can create, change and delete AddOnRollouts, which report the health of add-ons",
+        "the account can create, change and delete AddOnRollouts, which have the settings of rollouts and report the health of add-ons",
+    ),
+    (
+        &["rolloutapprovals"],
+        ANY,
+        Far::Itself,
+        "the account can create and delete RolloutApprovals; it cannot decide in their place",
     ),
     (
         &["controllerrevisions"],

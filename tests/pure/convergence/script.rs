@@ -43,7 +43,7 @@ pub(crate) fn lines(step: &Step) -> Vec<String> {
             cluster(*n)
         )],
         Step::Ask(asked) => vec![format!("# spec.approvalBefore of the AddOnRollout: {asked}")],
-        Step::Approve => vec!["# annotation tidegate.io/approved of the add-on: whatever waits".to_owned()],
+        Step::Approve => vec!["# a decision in the RolloutApprovals: whatever waits is approved".to_owned()],
         Step::Pause(paused) => vec![format!("# spec.pause of the AddOnRollout: {paused}")],
         Step::Retry => vec!["# spec.retriedAt of the AddOnRollout: all, now".to_owned()],
         Step::NeverUndo => {

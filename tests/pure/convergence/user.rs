@@ -9,6 +9,7 @@ use super::agents::{Agents, Mood};
 use super::dice::Dice;
 use super::hub::{Hub, is_deleting, text};
 use super::spec::{AddonSpec, LABEL, OnFailure};
+use crate::kit::approvals::approval;
 use crate::kit::settings::set_level;
 
 pub(crate) const GROUP: &str = "addon.open-cluster-management.io";
@@ -193,8 +194,13 @@ pub(crate) fn act(hub: &mut Hub, agents: &mut Agents, step: &Step) {
             set(hub, Some("default/p0"), "approvalBefore", &ask(*asked == 1, "*"));
         }
         Step::Approve => {
-            let patch = json!({"metadata": {"annotations": {"tidegate.io/approved": asked(hub)}}});
-            edit(hub, Kind::AddOn, "", &patch);
+            let now = hub.now.to_string();
+            for (placement, group, content) in asked(hub) {
+                hub.put(
+                    Kind::Approval,
+                    &approval(ADDON, &placement, &group, &[&content], &now),
+                );
+            }
         }
         Step::Join(n) | Step::Leave(n) | Step::OptOut(n, _) | Step::Label(n, _) | Step::Feel(n, _) => {
             act_on_cluster(hub, agents, &cluster(*n), step);
@@ -421,18 +427,23 @@ pub(crate) fn chosen(version: u8) -> Value {
 }
 
 /// The entries that would approve of everything that waits for that.
-fn asked(hub: &Hub) -> String {
+fn asked(hub: &Hub) -> std::collections::BTreeSet<(String, String, String)> {
     let mut entries = std::collections::BTreeSet::new();
     for (_, instance) in hub.of_kind(Kind::Instance) {
         for condition in instance["status"]["conditions"].as_array().into_iter().flatten() {
             let message = text(condition, "/message");
-            let entry = message
-                .split_once("; to approve, add the entry ")
-                .and_then(|(_, rest)| rest.split(' ').next());
+            let word = |before: &str, after: &str| {
+                let (_, rest) = message.split_once(before)?;
+                Some(rest.split(after).next()?.to_owned())
+            };
+            let entry = word(" of placement ", " ")
+                .zip(word("decision group ", " "))
+                .zip(word("(content ", ")"));
+            let entry = entry.map(|((placement, group), content)| (placement, group, content));
             entries.extend(entry.filter(|_| text(condition, "/reason") == "WaitingForApproval"));
         }
     }
-    entries.into_iter().collect::<Vec<_>>().join(",")
+    entries
 }
 
 fn works(hub: &Hub, cluster: &str) -> Vec<ObjectKey> {

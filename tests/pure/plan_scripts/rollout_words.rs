@@ -4,6 +4,7 @@ use serde_json::Value;
 use store::{Kind, ObjectKey};
 
 use super::{Teller, expand, key, unknown};
+use crate::kit::approvals::approval;
 use crate::kit::world::Group;
 
 impl Teller {
@@ -60,6 +61,15 @@ impl Teller {
         let mut object = known.unwrap_or_else(|| serde_json::json!({"metadata": {"name": addon}}));
         object["spec"] = spec;
         self.world.put(Kind::Rollout, object);
+    }
+
+    /// `approve <placement> <group> <content>…`: the contents that were approved, the last one at last.
+    pub(super) fn approve(&mut self, placement: &str, group: &str, contents: &[&str]) {
+        let now = self.world.now.to_string();
+        let object = approval(&self.addon, placement, group, contents, &now);
+        let status = object["status"].clone();
+        let key = self.world.put(Kind::Approval, object);
+        self.world.put_status(&key, &status);
     }
 
     /// Sets one condition of an instance, as another program would.

@@ -1,34 +1,53 @@
-//! Rules about approvals of changes: the annotations that ask for them and give them. Page: `tests/rules/approval.md`.
+//! Rules about RolloutApprovals. Page: `tests/rules/approval.md`.
 //!
-//! Decides which have no meaning, by the parser that the planner uses as well, and which are about nothing. Never decides who may approve:
-//! that is a right on the ClusterManagementAddOn, and a matter of policies.
+//! Decides which decisions can count. Who may decide is a right on the object; who has decided is recorded in `approval_record`.
 
-use crate::subject::{Addon, Subject, rules};
-use kubernetes::field::Findings;
-use model::Approvals;
-use store::terms;
+use crate::subject::{Approval, Subject, rules};
+use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 
-const APPROVAL: &str = "rollout/approved";
+const CONTENT: &str = "approval/content";
+const TARGET: &str = "approval/target";
 
-rules! { pub(crate) ON_ADDONS of Addon {
-    refuses APPROVAL, CreateAndUpdate, meaning =>
-        "The annotation with approvals is valid.\n\n\
-         `tidegate.io/approved` lists approvals as `<namespace>/<placement>/<group>=<hash>`, with the whole hash of 32 digits that the \
-         waiting clusters and `tidegate rollout status` show. Any other value would approve nothing. Refused.";
+rules! { pub(crate) ON_APPROVALS of Approval {
+    refuses CONTENT, CreateAndUpdate, content =>
+        "A decision is about the content that waits.\n\n\
+         `spec.decision.content` is the hash in `status.content`. If the change was edited in the meantime, the decision would be about a \
+         content that does not wait any more. Refused; the message has the present hash. Check the change again, then decide.";
+    refuses TARGET, Update, target =>
+        "A RolloutApproval stays about the same decision group.\n\n\
+         `spec.addon`, `spec.placement` and `spec.group` cannot be changed: a decision would then be about other clusters. Refused. \
+         Tidegate creates an object for each group that waits.";
 } }
 
-fn meaning(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    let Some(annotations) = &subject.body.annotations else {
+fn spec() -> Path {
+    Path::root().key("spec")
+}
+
+fn content(subject: &Subject<'_, Approval>, findings: &mut Findings) {
+    let body = &subject.body;
+    let Some(given) = body.content else { return };
+    let is_old = subject
+        .old
+        .as_ref()
+        .is_some_and(|old| old.decision == body.decision);
+    let Some(present) = body.present.filter(|present| *present != given && !is_old) else {
         return;
     };
-    let text = annotations
-        .text(terms::APPROVED)
-        .filter(|text| subject.effort.read(text));
-    for fault in text
-        .and_then(|text| Approvals::parse(text).err())
-        .into_iter()
-        .flatten()
-    {
-        findings.deny(fault.at(annotations.path.entry(terms::APPROVED), APPROVAL));
+    let detail = format!("is not the content that waits: {}", quoted(present));
+    let fault = Fault::of_text(Class::Invalid, given, detail).hint("check the change again, then decide");
+    findings.deny(fault.at(spec().key("decision").key("content"), CONTENT));
+}
+
+fn target(subject: &Subject<'_, Approval>, findings: &mut Findings) {
+    let Some(old) = &subject.old else { return };
+    for (key, is, was) in [
+        ("addon", subject.body.addon, old.addon),
+        ("placement", subject.body.placement, old.placement),
+        ("group", subject.body.group, old.group),
+    ] {
+        if is != was {
+            let fault = Fault::of_text(Class::Forbidden, is.unwrap_or_default(), "cannot be changed");
+            findings.deny(fault.at(spec().key(key), TARGET));
+        }
     }
 }

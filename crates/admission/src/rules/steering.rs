@@ -25,7 +25,6 @@ const MERGES_NOTHING: &str =
 
 /// Annotations that people and the controllers write to a `ClusterManagementAddOn`.
 pub(super) const OF_ADDONS: &[&str] = &[
-    terms::APPROVED,
     terms::DELETION_GUARD,
     terms::MERGED_CONFIGS,
     terms::PROTECTED_CONFIGS,
@@ -52,7 +51,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
          The settings of rollouts are fields of the AddOnRollout with the name of the add-on: `tidegate.io/paused` is now `spec.pause`, \
          `tidegate.io/rollout-window` `spec.windows`, `tidegate.io/approval-before` `spec.approvalBefore`, `tidegate.io/on-failure` \
          `spec.onFailure`, `tidegate.io/depends-on` `spec.dependsOn`, `tidegate.io/promoted` `spec.promotedAt`, and `tidegate.io/retried` \
-         `spec.retriedAt`. Refused. While a ClusterManagementAddOn that was stored by an earlier version has such an annotation, its \
+         `spec.retriedAt`. Approvals (`tidegate.io/approved`) are decisions of RolloutApprovals. Refused. While a ClusterManagementAddOn that was stored by an earlier version has such an annotation, its \
          clusters keep their configuration (`RolloutSettingsInvalid`). Set the field and remove the annotation.";
     warns VALUE, CreateAndUpdate, values_on_addon =>
         "A `tidegate.io/` annotation has a valid value.\n\n\
@@ -207,12 +206,19 @@ fn replaced(subject: &Subject<'_, Addon>, findings: &mut Findings) {
         let Some(text) = annotations.text(old.annotation) else {
             continue;
         };
-        let hint = format!(
-            "set {} of the AddOnRollout {}: kubectl edit addonrollout {}",
-            old.field,
-            quoted(subject.name),
-            subject.name
-        );
+        let hint = if old.kind == Kind::Approval {
+            format!(
+                "set {} of a RolloutApproval: tidegate rollout approve {}",
+                old.field, subject.name
+            )
+        } else {
+            format!(
+                "set {} of the AddOnRollout {}: kubectl edit addonrollout {}",
+                old.field,
+                quoted(subject.name),
+                subject.name
+            )
+        };
         let detail = "this annotation is no longer supported";
         let fault = Fault::of_text(Class::Forbidden, text, detail).hint(hint);
         findings.deny(fault.at(annotations.path.entry(old.annotation), REPLACED));

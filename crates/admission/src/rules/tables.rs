@@ -7,8 +7,8 @@ use super::{
     steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
-    Addon, AddonPolicy, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement, Rollout, Rule,
-    SetBinding, Template, Upgrade,
+    Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
+    Rollout, Rule, SetBinding, Template, Upgrade,
 };
 
 /// A kind that has rules.
@@ -40,7 +40,7 @@ fn of<K: Ruled>() -> Vec<(&'static str, &'static str)> {
 }
 
 ruled! {
-    Addon: approval::ON_ADDONS, blast_radius::ON_ADDONS, config::ON_ADDONS, config_objects::ON_ADDONS,
+    Addon: blast_radius::ON_ADDONS, config::ON_ADDONS, config_objects::ON_ADDONS,
         config_protected::ON_ADDONS, config_types::ON_ADDONS, deletion::ON_ADDONS,
         field_owner::ON_ADDONS, install::ON_ADDONS, install_namespace::ON_ADDONS,
         install_strategy::ON_ADDONS, lifecycle::ON_ADDONS, naming::ON_ADDONS, rolling_update::ON_ADDONS,
@@ -69,6 +69,7 @@ ruled! {
     SetBinding: placing::ON_SET_BINDINGS;
     Freeze: freeze::ON_FREEZES;
     Rollout: rollout_settings::ON_ROLLOUTS;
+    Approval: approval::ON_APPROVALS;
 }
 
 #[cfg(test)]

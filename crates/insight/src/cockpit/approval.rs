@@ -44,7 +44,7 @@ impl WaveApproval {
 }
 
 impl AskedApproval {
-    /// Returns it in a line: the entry that approves, and who waits for it.
+    /// Returns it in a line: the group, the content, and who waits for it.
     pub(super) fn told(&self) -> String {
         let Self {
             placement,
@@ -58,7 +58,7 @@ impl AskedApproval {
             "are waiting"
         };
         format!(
-            "{placement}/{group}={hash} ({} {verb})",
+            "{placement}/{group}: {} {verb}, content {hash}",
             counted(*waiting, "cluster")
         )
     }

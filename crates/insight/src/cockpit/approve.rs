@@ -4,22 +4,31 @@
 //! approver cannot have looked at those that go before it. Never approves of a content that the asker has not named where one was
 //! named.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::approval::{AskedApproval, WaveApproval};
 use super::picture::Picture;
-use super::steer::{Steer, annotated, annotation, is_placement, placement};
-use super::writing::Writing;
+use super::steer::{Steer, placement};
+use super::writing::{Form, Writing};
+use api::approval_name;
 use kubernetes::field::{counted, listed};
-use model::{Approval, approval};
-use store::terms;
+use store::Kind;
 
-/// So many approvals of a group stay: the last one, and the one before.
-const KEPT: usize = 2;
+/// What a user decides about a change.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Decision {
+    /// The clusters can start.
+    #[default]
+    Approve,
+    /// They keep their current configuration.
+    Reject,
+}
 
-/// What is to be approved.
+/// What is decided about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approve {
+    /// Which decision it is.
+    pub decision: Decision,
     /// Only of this placement.
     pub placement: Option<String>,
     /// Only of this decision group.
@@ -53,7 +62,6 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
             waits.join("; ")
         ));
     }
-    let known = annotation(ask.object, terms::APPROVED).unwrap_or_default();
     let waiting = meant
         .iter()
         .fold(0usize, |all, one| all.saturating_add(one.waiting));
@@ -61,35 +69,48 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
         .iter()
         .map(|one| format!("{} of placement {}", one.group, one.placement))
         .collect();
-    let note = format!(
-        "{} can start: decision group {}",
-        counted(waiting, "cluster"),
-        groups.join(", ")
-    );
-    let all = joined(known, ask.object, &meant);
-    Ok(annotated(terms::APPROVED, &all).noting(Some(note)))
+    let clusters = counted(waiting, "cluster");
+    let groups = groups.join(", ");
+    let (result, note) = match wish.decision {
+        Decision::Approve => (
+            "Approved",
+            format!("{clusters} can start: decision group {groups}"),
+        ),
+        Decision::Reject => (
+            "Rejected",
+            format!("{clusters} keep their current configuration: decision group {groups}"),
+        ),
+    };
+    Ok(decided(ask, &meant, result).noting(Some(note)))
 }
 
-/// The approvals with the new ones first. What a group was approved of last stays, so that the way back to it needs no second approval; what
-/// was approved before that has gone by, and so has what was of a placement that the add-on no longer has.
-fn joined(known: &str, object: &Value, meant: &[&AskedApproval]) -> String {
-    let new = meant.iter().map(|one| Approval {
-        place: one.placement.clone(),
-        group: one.group.clone(),
-        hash: one.hash.clone(),
-    });
-    let mut all: Vec<Approval> = new.collect();
-    for old in known.split(',').filter_map(approval) {
-        let is_same = |other: &&Approval| other.place == old.place && other.group == old.group;
-        if is_placement(object, &old.place)
-            && !all.contains(&old)
-            && all.iter().filter(is_same).count() < KEPT
-        {
-            all.push(old);
-        }
+/// Each decision names the content, so that none is about another one. Who decides is recorded by the webhook.
+fn decided(ask: Steer<'_>, meant: &[&AskedApproval], result: &str) -> Writing {
+    let addon = &ask.picture.target.name;
+    let mut bodies = Vec::new();
+    let mut says = Vec::new();
+    for one in meant {
+        let name = approval_name(addon, &one.placement, &one.group);
+        let reason = ask.reason.map_or(Value::Null, Value::from);
+        // A decision replaces the last one as a whole.
+        let decision =
+            json!({"result": result, "content": one.hash, "reason": reason, "by": null, "at": null});
+        says.push(format!(
+            "spec.decision of RolloutApproval {name}: {result} (content {})",
+            one.hash
+        ));
+        bodies.push(
+            json!({"apiVersion": Kind::Approval.api_version(), "kind": Kind::Approval.address().kind,
+            "metadata": {"name": name}, "spec": {"decision": decision}}),
+        );
     }
-    let all: Vec<String> = all.iter().map(ToString::to_string).collect();
-    all.join(",")
+    let mut bodies = bodies.into_iter();
+    let first = bodies.next().unwrap_or_default();
+    Writing {
+        form: Form::Merge,
+        more: bodies.collect(),
+        ..Writing::apply(first, says)
+    }
 }
 
 /// Why there is nothing to approve.

@@ -32,7 +32,7 @@ mod written;
 
 pub use addon::addon;
 pub use approval::{AskedApproval, WaveApproval};
-pub use approve::Approve;
+pub use approve::{Approve, Decision};
 pub use cluster::{ClusterState, ClusterView, Counts};
 pub use eta::Eta;
 pub use find::{Rollouts, Unknown, find};

@@ -110,6 +110,7 @@ impl<'a> SettingsEdit<'a> {
             owners,
             says: self.says,
             takes: self.takes,
+            more: Vec::new(),
             restores: Vec::new(),
             note: None,
         }

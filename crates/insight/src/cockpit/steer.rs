@@ -6,7 +6,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::approve::{Approve, approve};
+use super::approve::{Approve, Decision, approve};
 use super::cluster::{ClusterState, ClusterView};
 use super::picture::{Phase, Picture, TargetKind};
 use super::settings_edit::SettingsEdit;
@@ -28,7 +28,7 @@ pub enum Verb {
     Resume(Option<String>),
     /// Soaking clusters count as done; for one placement, or for all.
     Promote(Option<String>),
-    /// Approves waiting changes.
+    /// Approves or rejects waiting changes.
     Approve(Approve),
     /// Retries failed clusters or configurations.
     Retry,
@@ -43,7 +43,10 @@ impl Verb {
             Self::Pause(_) => "pause",
             Self::Resume(_) => "resume",
             Self::Promote(_) => "promote",
-            Self::Approve(_) => "approve",
+            Self::Approve(wish) => match wish.decision {
+                Decision::Approve => "approve",
+                Decision::Reject => "reject",
+            },
             Self::Retry => "retry",
             Self::Undo => "undo",
         }
@@ -139,8 +142,8 @@ impl Writing {
                 *field(&mut self.body, &["metadata", "namespace"]) = target.namespace.as_str().into();
             }
         }
-        // A pause of an add-on has a field for it.
-        let has_field = self.form != Form::Apply && matches!(ask.verb, Verb::Pause(_));
+        // A pause of an add-on has a field for it, and so has a decision.
+        let has_field = self.form != Form::Apply && matches!(ask.verb, Verb::Pause(_) | Verb::Approve(_));
         if let Some(reason) = ask.reason.filter(|_| !has_field) {
             let cause = format!("{}: {reason}", ask.verb.word());
             self.says
@@ -149,10 +152,6 @@ impl Writing {
         }
         self
     }
-}
-
-pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> Option<&'a str> {
-    object.get("metadata")?.get("annotations")?.get(key)?.as_str()
 }
 
 /// The placements of an add-on, as annotations name them.
@@ -166,12 +165,6 @@ fn placements(object: &Value) -> impl Iterator<Item = String> {
 fn place_of(entry: &Value) -> String {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default();
     format!("{}/{}", text("namespace"), text("name"))
-}
-
-/// Whether an entry of an annotation is about a placement that the add-on has, or about all: other entries are not read, and the
-/// gate warns of them.
-pub(super) fn is_placement(object: &Value, place: &str) -> bool {
-    place == "*" || placements(object).any(|one| one == place)
 }
 
 /// Returns the placement as it is in the add-on.

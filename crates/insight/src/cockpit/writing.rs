@@ -17,6 +17,8 @@ pub struct Writing {
     pub says: Vec<String>,
     /// Removed fields.
     pub takes: Vec<String>,
+    /// Merge patches of further objects of the same kind.
+    pub more: Vec<Value>,
     /// Objects that get the content back that was kept of them, before anything else is written.
     pub restores: Vec<Value>,
     /// What the user of the verb should know.
@@ -42,6 +44,7 @@ impl Writing {
             owners: Vec::new(),
             says,
             takes: Vec::new(),
+            more: Vec::new(),
             restores: Vec::new(),
             note: None,
         }

@@ -1,5 +1,6 @@
 //! What a verb has written, in lines.
 
+use super::approve::Decision;
 use super::line::{Line, Tone};
 use super::picture::Target;
 use super::steer::Verb;
@@ -35,12 +36,15 @@ pub fn written(
     page
 }
 
-const fn done(verb: &Verb) -> &'static str {
+fn done(verb: &Verb) -> &'static str {
     match verb {
         Verb::Pause(_) => "paused",
         Verb::Resume(_) => "resumed",
         Verb::Promote(_) => "promoted",
-        Verb::Approve(_) => "approved",
+        Verb::Approve(wish) => match wish.decision {
+            Decision::Approve => "approved",
+            Decision::Reject => "rejected",
+        },
         Verb::Retry => "retry requested",
         Verb::Undo => "rolled back",
     }

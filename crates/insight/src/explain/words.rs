@@ -25,7 +25,6 @@ terms! {
     NAMES,
     "an annotation" {
         "tidegate.io/settings-deleted": "On an AddOnRollout: the controllers created it because an AddOnRollout with settings was deleted. No cluster of the add-on starts until you remove the annotation. Apply the settings again first if you need them.";
-        "tidegate.io/approved": "On a ClusterManagementAddOn: the approvals. A list such as `namespace/name/prod=<hash>`, with the hash of the content that `tidegate rollout status` and the waiting clusters show. `tidegate rollout approve` writes it.";
         "tidegate.io/v1alpha1-only": "On an add-on object in v1beta1: fields that only v1alpha1 has, so that a conversion loses nothing. Do not edit it.";
         "tidegate.io/v1beta1-only": "On an add-on object in v1alpha1: fields that only v1beta1 has, so that a conversion loses nothing. Do not edit it.";
         "tidegate.io/deletion-guard": "On a ClusterManagementAddOn: with `true`, the webhook rejects its deletion while clusters have the add-on.";

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::course::course;
 use super::world::World;
 use crate::offline::Hub;
-use store::{Kind, Name, ObjectKey, Settings, terms};
+use store::{Kind, Name, ObjectKey, Settings};
 
 /// A work that was made equal may let another one differ, as works of one add-on share manifests.
 const MOST_ROUNDS: usize = 4;
@@ -55,13 +55,15 @@ fn keep_approvals(hub: &Hub, redacted: &mut Hub, settings: &Settings, now: Times
         let Some(new) = there.get(&place).filter(|new| **new != hash) else {
             continue;
         };
-        let key = ObjectKey::new(Kind::AddOn, "", place.0.as_str());
-        let annotations = redacted
-            .object(&key)
-            .and_then(|addon| addon.pointer("/metadata/annotations"));
-        let given = annotations.and_then(|annotations| annotations.get(terms::APPROVED)?.as_str());
-        if let Some(text) = given.map(|given| given.replace(&*hash, new)) {
-            redacted.annotate(&key, terms::APPROVED, text);
+        let all = hub.objects().iter();
+        let own = all.filter(|(key, object)| {
+            key.kind == Kind::Approval && object.pointer("/spec/addon") == Some(&json!(place.0))
+        });
+        for (_, object) in own {
+            let text = object.to_string().replace(&*hash, new);
+            if let Ok(object) = serde_json::from_str(&text) {
+                redacted.put(object);
+            }
         }
     }
 }

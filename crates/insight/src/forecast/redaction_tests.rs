@@ -136,10 +136,11 @@ fn approve(hub: &mut Hub) {
     put(hub, "tidegate.io/v1alpha1", "AddOnRollout", &settings);
     let asked = hashes_asked(hub, &Settings::default(), now());
     let hash = asked.values().next().expect("an approval is asked for");
-    let key = ObjectKey::new(Kind::AddOn, "", "calm");
-    let mut addon = hub.object(&key).expect("the add-on").clone();
-    addon["metadata"]["annotations"] = json!({"tidegate.io/approved": format!("default/all/0={hash}")});
-    hub.put(addon);
+    let decision =
+        json!({"result": "Approved", "content": &**hash, "by": "lead", "at": "2030-01-01T00:00:00Z"});
+    let approval = json!({"metadata": {"name": "calm.default.all.0"},
+        "spec": {"addon": "calm", "placement": "default/all", "group": "0", "decision": decision}});
+    put(hub, "tidegate.io/v1alpha1", "RolloutApproval", &approval);
 }
 
 proptest! {

@@ -204,9 +204,14 @@ causes! {
         "correct the rollout strategy in the ClusterManagementAddOn";
     APPROVAL = "why/rollout-approval",
         "The change is waiting for approval.",
-        "spec.approvalBefore of the AddOnRollout requires an approval before a change is rolled out to the decision group of the cluster. The groups before it are done. The message contains the entry of the annotation \
-         tidegate.io/approved that approves the change. The entry approves only this content; the next change needs another approval.",
+        "spec.approvalBefore of the AddOnRollout requires an approval before a change is rolled out to the decision group of the cluster. The groups before it are done. The message names the RolloutApproval in which a user decides. A decision is about this content \
+         only; the next change needs another one.",
         "check the clusters that were updated first, then approve";
+    REJECTED = "why/rollout-rejected",
+        "A user has rejected the change.",
+        "The decision in the RolloutApproval is about this content. The clusters of the decision group keep their current configuration; \
+         the groups before it keep what they have. Another content waits for another decision.",
+        "change the configuration, or undo the change; to roll it out all the same, approve it";
     WINDOW = "why/rollout-window",
         "No rollout window is open.",
         "spec.windows of the AddOnRollout defines when changes may start; clusters that are being updated finish. The message names the \

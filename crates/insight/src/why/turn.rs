@@ -39,6 +39,7 @@ impl Context<'_> {
             (Reason::WaitingForGroup, Some(place)) => self.group(cluster, &place, message),
             (Reason::WaitingForSlot, Some(place)) => self.slot(&place, message),
             (Reason::WaitingForApproval, _) => self.approval(turn),
+            (Reason::ApprovalRejected, _) => Cause::new(causes::REJECTED, message),
             (Reason::WaitingForWindow, used) => self.window(used.as_deref(), message),
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
             (Reason::RolloutSettingsInvalid, _) => {

@@ -14,12 +14,13 @@ use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
 use api::hash::{ConfigKey, content_hash};
 use model::{Approval, RolloutSettings};
-use store::{Instance, Layering, Name, PlacementUse, View};
+use store::{ApprovalRecord, Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
 pub(super) struct Approvals<'v> {
     settings: &'v RolloutSettings,
-    given: &'v model::Approvals,
+    records: Vec<&'v ApprovalRecord>,
+    addon: &'v str,
     by: &'v PlacementUse,
     hash: Name,
 }
@@ -77,7 +78,12 @@ impl<'v> Approvals<'v> {
         let nothing = || Name::from(content_hash(&[]));
         Some(Self {
             settings,
-            given: &view.addon.approvals,
+            records: view
+                .approvals()
+                .map(|(_, record)| record)
+                .filter(|record| is_of(record, by))
+                .collect(),
+            addon: &view.addon.name,
             by,
             hash: inherited.map_or_else(nothing, hash_of),
         })
@@ -86,11 +92,20 @@ impl<'v> Approvals<'v> {
     /// Returns what a cluster of a decision group says while it waits.
     fn notice(&self, group: &Group<'_>) -> Notice {
         let (namespace, name) = (&self.by.namespace, &self.by.name);
-        Notice::approval(Approval {
+        let approval = Approval {
             place: format!("{namespace}/{name}"),
             group: group.told().to_string(),
             hash: self.hash.to_string(),
-        })
+        };
+        match self.record(group).and_then(|record| record.rejects(&self.hash)) {
+            Some(decision) => Notice::rejected(approval, decision),
+            None => Notice::approval(self.addon, approval),
+        }
+    }
+
+    fn record(&self, group: &Group<'_>) -> Option<&'v ApprovalRecord> {
+        let name = group.told();
+        self.records.iter().copied().find(|record| record.group == name)
     }
 
     fn asks(&self, group: &Group<'_>) -> bool {
@@ -99,8 +114,10 @@ impl<'v> Approvals<'v> {
     }
 
     fn holds(&self, group: &Group<'_>) -> bool {
-        let place = (&*self.by.namespace, &*self.by.name);
-        self.asks(group) && !self.given.has(place, &group.told(), &self.hash)
+        let is_approved = self
+            .record(group)
+            .is_some_and(|record| record.approves(&self.hash));
+        self.asks(group) && !is_approved
     }
 
     /// Notes the candidates that have to wait; `done` are the clusters at which the plan does not look because
@@ -194,6 +211,11 @@ impl<'v> Approvals<'v> {
             groups: asked.collect(),
         }
     }
+}
+
+/// Whether an approval is about a decision group of a placement.
+fn is_of(record: &ApprovalRecord, by: &PlacementUse) -> bool {
+    record.placement.split_once('/') == Some((&*by.namespace, &*by.name))
 }
 
 /// Whether an instance has ever been given something.

@@ -14,10 +14,11 @@ use crate::config::{ConfigFault, Desired};
 use crate::short_list::ShortList;
 use crate::types::{Turn, TurnSubject};
 use ::model::engine::{Course, Hold};
+use api::ApprovalDecision;
 use api::reason::Reason;
 use kubernetes::field::quoted;
 use model::{Approval, Rest};
-use store::{FreezeRecord, Name, terms};
+use store::{FreezeRecord, Name};
 
 /// Number of digits of a hash that a message shows.
 const SHORT: usize = 8;
@@ -247,17 +248,31 @@ impl Notice {
         }
     }
 
-    /// A user has to approve the change with an entry of the annotation.
-    pub(super) fn approval(entry: Approval) -> Self {
-        let Approval { place, group, .. } = &entry;
+    /// A user has to decide about the change in the RolloutApproval.
+    pub(super) fn approval(addon: &str, approval: Approval) -> Self {
+        let Approval { place, group, hash } = &approval;
+        let name = api::approval_name(addon, place, group);
         let message = format!(
-            "{}; to approve, add the entry {entry} to the annotation {}",
+            "{} in the RolloutApproval {name} (content {hash})",
             unapproved(&format!("decision group {group} of placement {place}")),
-            terms::APPROVED
         );
         Self {
-            about: TurnSubject::Approval(entry),
+            about: TurnSubject::Approval(approval),
             ..Self::new(Reason::WaitingForApproval, Attention::Wait, message)
+        }
+    }
+
+    /// A user has rejected the change.
+    pub(super) fn rejected(approval: Approval, decision: &ApprovalDecision) -> Self {
+        let Approval { place, group, .. } = &approval;
+        let message = format!(
+            "{} has rejected the change for decision group {group} of placement {place}{}",
+            cut(&decision.by),
+            for_reason(&decision.reason)
+        );
+        Self {
+            about: TurnSubject::Approval(approval),
+            ..Self::new(Reason::ApprovalRejected, Attention::Act, message)
         }
     }
 

@@ -15,7 +15,7 @@ use api::names::annotations::{LIFECYCLE, LIFECYCLE_ADDON_MANAGER, LIFECYCLE_TIDE
 use api::v1alpha1 as wire;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kubernetes::field::Path;
-use model::{Approvals, Name, parse_selector};
+use model::{Name, parse_selector};
 
 pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) -> Result<AddOn, String> {
     let spec = &object.spec;
@@ -41,9 +41,6 @@ pub(crate) fn addon(object: &wire::ClusterManagementAddOn, names: &mut Names) ->
         configuration_rollout: configuration_rollout(
             configuration.and_then(|configuration| configuration.rollout_strategy.as_ref()),
         ),
-        approvals: annotation(&object.metadata, terms::APPROVED)
-            .map(|text| Approvals::read(text))
-            .unwrap_or_default(),
         outdated: outdated(&object.metadata, names),
         removals_until: annotation(&object.metadata, terms::REMOVALS_ALLOWED_UNTIL)
             .and_then(|text| text.trim().parse().ok()),

@@ -121,6 +121,7 @@ macro_rules! kinds {
 }
 
 const GRANTS: &str = "what agents may do on the hub";
+const APPROVALS: &str = "what waits for approval";
 const ROLL_UP: &str = "the roll-up of an add-on";
 const ASKED_ON_BEHALF: &str = "asked for by the API server where a role is given or a request is approved";
 const OWNERS: Write = Write::new("finalizers", &["update"], "owner references")
@@ -280,6 +281,17 @@ kinds! {
         Write::new("", &["patch", "delete"], ROLL_UP)
             .when("its owner was removed, or the add-on is not managed here any more"),
         Write::new("status", &["patch"], ROLL_UP),
+    ]);
+    /// `RolloutApproval`, with the decision about a change that waits
+    Approval = Row::new(
+        cluster_scoped(OWN_GROUP, "v1alpha1", "RolloutApproval", "rolloutapprovals"),
+        Need::WhereServed,
+        Holds::Nothing,
+    )
+    .writes(&[
+        Write::new("", &["create"], APPROVALS).when("changes wait for approval"),
+        Write::new("", &["delete"], APPROVALS).when("changes do not wait for approval any more"),
+        Write::new("status", &["patch"], APPROVALS).when("changes wait for approval"),
     ]);
     /// `RolloutFreeze`, while which no change starts
     Freeze = Row::new(

@@ -3,6 +3,7 @@
 //! A table of contents. A new kind is a row of `kind::row`, a file here, its `mod` and its line in the list below.
 
 mod addon;
+mod approval;
 mod cluster;
 pub(super) mod cluster_set;
 mod configs;
@@ -20,7 +21,7 @@ mod upgrade_work;
 mod work;
 
 stored::list! {
-    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, freeze::Freeze,
+    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, approval::Approval, freeze::Freeze,
     granted::HubClusterRole, configs::HubConfig, granted::HubRole, instance::Instance,
     kept_content::KeptContent, namespace::Namespace, decision::Placement, granted::Role, granted::RoleBinding, rollout::Rollout,
     granted::ServiceAccount, cluster_set::SetBinding, signing_request::SigningRequest,

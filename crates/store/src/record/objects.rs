@@ -19,8 +19,9 @@ pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
 use crate::registration::Registered;
 use crate::removal::Farewell;
 use crate::terms;
+use api::ApprovalDecision;
 use model::Name;
-use model::{Approvals, ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
+use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,6 +82,46 @@ pub struct FreezeRecord {
     pub name: Name,
     /// What it says, or the first fault of its spec: then it stops everything.
     pub freeze: Result<model::Freeze, String>,
+}
+
+/// A `RolloutApproval`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApprovalRecord {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// The add-on.
+    pub addon: Name,
+    /// The placement, as `namespace/name`.
+    pub placement: Name,
+    /// The decision group: its name, or its index where it has none.
+    pub group: Name,
+    /// The decision, if the webhook has recorded its author.
+    pub decision: Option<ApprovalDecision>,
+    /// The contents that were approved last, the newest first.
+    pub approved: Vec<ApprovalDecision>,
+    /// The status as it stands.
+    pub status: Map<String, Value>,
+    /// `metadata.ownerReferences`
+    pub owners: Vec<OwnerReference>,
+}
+
+impl ApprovalRecord {
+    /// Returns the decision about a content, if it is the last one.
+    fn decided(&self, content: &str, result: &str) -> Option<&ApprovalDecision> {
+        let decision = self.decision.as_ref();
+        decision.filter(|one| one.content == content && one.result == result)
+    }
+
+    /// Returns the decision by which a content is rejected.
+    pub fn rejects(&self, content: &str) -> Option<&ApprovalDecision> {
+        self.decided(content, "Rejected")
+    }
+
+    /// Returns whether a content is approved: by the decision, or by an earlier one.
+    pub fn approves(&self, content: &str) -> bool {
+        self.decided(content, "Approved").is_some()
+            || (self.rejects(content).is_none() && self.approved.iter().any(|one| one.content == content))
+    }
 }
 
 /// A `Placement`.
@@ -202,8 +243,6 @@ pub struct AddOn {
     pub configuration: Vec<ConfigRef>,
     /// How changes of `spec.configuration.configs` are rolled out, or what is wrong with the strategy.
     pub configuration_rollout: Result<ConfigRollout, Name>,
-    /// Which contents are approved of.
-    pub approvals: Approvals,
     /// What is wrong with annotations in which settings of rollouts stood once; absent where there are none.
     pub outdated: Option<Name>,
     /// Until when its removals go without a budget.

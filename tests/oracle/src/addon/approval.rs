@@ -13,7 +13,6 @@ use store::{Instance, PlacementUse, Reference, View};
 /// Clusters of a placement start that should wait.
 pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'_>]) -> Option<String> {
     let settings = view.rollout();
-    let given = &view.addon.approvals;
     if settings.approval_before(&by.namespace, &by.name).is_empty()
         || view.addon.configuration_rollout != Ok(ConfigRollout::UpdateAll)
     {
@@ -29,7 +28,9 @@ pub(super) fn unapproved(view: &View<'_>, by: &PlacementUse, members: &[Member<'
                 } else {
                     group.to_string()
                 };
-                settings.needs_approval(place, (*index, group)) && !given.has(place, &called, hash)
+                let given = view.approval(&format!("{}/{}", by.namespace, by.name), &called);
+                settings.needs_approval(place, (*index, group))
+                    && !given.is_some_and(|given| given.approves(hash))
             })
             && (has_anything(member.instance) || !is_run_by_another(member, members))
     };

@@ -1,0 +1,86 @@
+//! `RolloutApproval`: a change that waits before a decision group, and the decision about it.
+//!
+//! Decides which decisions count: those whose author the webhook has recorded.
+
+use serde_json::Value;
+
+use super::stored::Plain;
+use crate::decode::read::{meta, owners, parse};
+use crate::kind::{Kind, ObjectKey, Owner, Place, Touched};
+use crate::parts::kept::keeps;
+use crate::record::ApprovalRecord;
+use crate::store::Store;
+use crate::view::View;
+use api::{ApprovalDecision, RolloutApproval};
+use model::Name;
+
+/// The row of the kind.
+pub(crate) struct Approval;
+
+keeps!(Approval, ApprovalRecord);
+
+impl Plain for Approval {
+    const KIND: Kind = Kind::Approval;
+
+    fn read(store: &mut Store, object: &Value) -> Result<ApprovalRecord, String> {
+        let parsed: RolloutApproval = parse(object)?;
+        let status = object.get("status").and_then(Value::as_object);
+        let stated = parsed.status.unwrap_or_default();
+        let mut share = |text: &str| store.names.share(text);
+        Ok(ApprovalRecord {
+            meta: meta(&parsed.metadata)?,
+            addon: share(&parsed.spec.addon),
+            placement: share(&parsed.spec.placement),
+            group: share(&parsed.spec.group),
+            decision: parsed.spec.decision.filter(is_recorded),
+            approved: stated.approved,
+            status: status.cloned().unwrap_or_default(),
+            owners: owners(parsed.metadata.owner_references.as_ref(), &mut store.names),
+        })
+    }
+
+    fn changed(store: &mut Store, key: &ObjectKey, before: Option<&ApprovalRecord>, touched: &mut Touched) {
+        let now = store.kept.get::<Self>(&key.place());
+        let decided = |record: &ApprovalRecord| (record.decision.clone(), record.approved.clone());
+        let is_same = now.map(decided) == before.map(decided);
+        let addons: Vec<Name> = [now, before]
+            .into_iter()
+            .flatten()
+            .map(|record| record.addon.clone())
+            .collect();
+        for addon in addons {
+            let owner = Owner::addon(&addon);
+            if is_same {
+                store.changes.of_none(&owner);
+            } else {
+                store.changes.of_all(&owner);
+            }
+            touched.insert(owner);
+        }
+    }
+}
+
+/// A decision that the webhook has not seen has no author, and anyone may have written it.
+fn is_recorded(decision: &ApprovalDecision) -> bool {
+    !decision.by.is_empty() && !decision.at.is_empty()
+}
+
+impl<'s> View<'s> {
+    /// Returns the approvals of the add-on, in order of their names.
+    pub fn approvals(&self) -> impl Iterator<Item = (&'s Place, &'s ApprovalRecord)> + use<'s> {
+        let addon = &self.addon.name;
+        let all = self.store.kept.all::<Approval>();
+        all.filter(move |(_, record)| record.addon == *addon)
+    }
+
+    /// Returns the approval of a decision group, known by its name or, where it has none, by its index.
+    pub fn approval(&self, placement: &str, group: &str) -> Option<&'s ApprovalRecord> {
+        let mut all = self.approvals().map(|(_, record)| record);
+        all.find(|record| *record.placement == *placement && *record.group == *group)
+    }
+
+    /// Returns whether the hub shows the kind.
+    pub fn shows_approvals(&self) -> bool {
+        self.store.objects.shown.contains(&Kind::Approval)
+    }
+}
