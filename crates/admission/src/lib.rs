@@ -13,6 +13,7 @@ mod decide;
 mod defaults;
 mod enforcement;
 mod examine;
+mod fitting;
 mod freeze_body;
 mod known_fields;
 mod metadata;

@@ -2,8 +2,9 @@
 //!
 //! A part with a wrong type is reported by the schema; the other parts are parsed nevertheless.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::fitting::fitting_spec;
 use super::step_budget::Items;
 use api::AddOnRolloutSpec;
 use kubernetes::field::{Path, Violation};
@@ -25,18 +26,7 @@ pub(super) struct RolloutBody {
 impl RolloutBody {
     /// Reads an object. A part with a wrong type is reported by the schema.
     pub(super) fn read(object: &Value) -> Self {
-        let written = object
-            .get("spec")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten();
-        let fits = |part: &str, value: &Value| {
-            let alone = Value::Object(Map::from_iter([(part.to_owned(), value.clone())]));
-            serde_json::from_value::<AddOnRolloutSpec>(alone).is_ok()
-        };
-        let kept = written.filter(|(part, value)| fits(part, value));
-        let kept = kept.map(|(part, value)| (part.clone(), value.clone())).collect();
-        let spec: AddOnRolloutSpec = serde_json::from_value(Value::Object(kept)).unwrap_or_default();
+        let spec: AddOnRolloutSpec = fitting_spec(object);
         let own = spec.placements.iter().map(|placement| &placement.settings);
         let windows = own
             .chain([&spec.settings])

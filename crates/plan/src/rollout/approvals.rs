@@ -19,8 +19,7 @@ use store::{ApprovalRecord, Instance, Layering, Name, PlacementUse, View};
 /// What is asked about a change over one placement.
 pub(super) struct Approvals<'v> {
     settings: &'v RolloutSettings,
-    records: Vec<&'v ApprovalRecord>,
-    addon: &'v str,
+    view: View<'v>,
     by: &'v PlacementUse,
     hash: Name,
 }
@@ -78,12 +77,7 @@ impl<'v> Approvals<'v> {
         let nothing = || Name::from(content_hash(&[]));
         Some(Self {
             settings,
-            records: view
-                .approvals()
-                .map(|(_, record)| record)
-                .filter(|record| is_of(record, by))
-                .collect(),
-            addon: &view.addon.name,
+            view: *view,
             by,
             hash: inherited.map_or_else(nothing, hash_of),
         })
@@ -99,13 +93,13 @@ impl<'v> Approvals<'v> {
         };
         match self.record(group).and_then(|record| record.rejects(&self.hash)) {
             Some(decision) => Notice::rejected(approval, decision),
-            None => Notice::approval(self.addon, approval),
+            None => Notice::approval(&self.view.addon.name, approval),
         }
     }
 
     fn record(&self, group: &Group<'_>) -> Option<&'v ApprovalRecord> {
-        let name = group.told();
-        self.records.iter().copied().find(|record| record.group == name)
+        let place = format!("{}/{}", self.by.namespace, self.by.name);
+        self.view.approval(&place, &group.told())
     }
 
     fn asks(&self, group: &Group<'_>) -> bool {
@@ -211,11 +205,6 @@ impl<'v> Approvals<'v> {
             groups: asked.collect(),
         }
     }
-}
-
-/// Whether an approval is about a decision group of a placement.
-fn is_of(record: &ApprovalRecord, by: &PlacementUse) -> bool {
-    record.placement.split_once('/') == Some((&*by.namespace, &*by.name))
 }
 
 /// Whether an instance has ever been given something.

@@ -1,6 +1,7 @@
 //! `RolloutApproval`: a change that waits before a decision group, and the decision about it.
 //!
-//! Decides which decisions count: those whose author the webhook has recorded.
+//! Decides which decisions count: those whose author the webhook has recorded, in the object with the name of the decision group. Roles limit
+//! by this name who may decide.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ use crate::parts::kept::keeps;
 use crate::record::ApprovalRecord;
 use crate::store::Store;
 use crate::view::View;
-use api::{ApprovalDecision, RolloutApproval};
+use api::{ApprovalDecision, RolloutApproval, approval_name};
 use model::Name;
 
 /// The row of the kind.
@@ -26,14 +27,17 @@ impl Plain for Approval {
         let parsed: RolloutApproval = parse(object)?;
         let status = object.get("status").and_then(Value::as_object);
         let stated = parsed.status.unwrap_or_default();
+        let spec = parsed.spec;
+        let name = approval_name(&spec.addon, &spec.placement, &spec.group);
+        let counts = parsed.metadata.name.as_deref() == Some(name.as_str());
         let mut share = |text: &str| store.names.share(text);
         Ok(ApprovalRecord {
             meta: meta(&parsed.metadata)?,
-            addon: share(&parsed.spec.addon),
-            placement: share(&parsed.spec.placement),
-            group: share(&parsed.spec.group),
-            decision: parsed.spec.decision.filter(is_recorded),
-            approved: stated.approved,
+            addon: share(&spec.addon),
+            placement: share(&spec.placement),
+            group: share(&spec.group),
+            decision: spec.decision.filter(|decision| counts && is_recorded(decision)),
+            approved: if counts { stated.approved } else { Vec::new() },
             status: status.cloned().unwrap_or_default(),
             owners: owners(parsed.metadata.owner_references.as_ref(), &mut store.names),
         })
@@ -75,8 +79,8 @@ impl<'s> View<'s> {
 
     /// Returns the approval of a decision group, known by its name or, where it has none, by its index.
     pub fn approval(&self, placement: &str, group: &str) -> Option<&'s ApprovalRecord> {
-        let mut all = self.approvals().map(|(_, record)| record);
-        all.find(|record| *record.placement == *placement && *record.group == *group)
+        let name = approval_name(&self.addon.name, placement, group);
+        self.store.kept.get::<Approval>(&(Name::default(), name.into()))
     }
 
     /// Returns whether the hub shows the kind.
