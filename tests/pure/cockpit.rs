@@ -451,10 +451,15 @@ fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) 
 
 /// The same, where a content is approved.
 fn hub_with_approval(content: &str) -> Scene {
+    hub_with_decision("Approved", content)
+}
+
+fn hub_with_decision(result: &str, content: &str) -> Scene {
     let mut hub = hub_that_asks(&json!({})).hub;
     let mut object = approval("hello", "default/all", "prod", &[content], "2029-12-31T00:00:00Z");
     object["apiVersion"] = json!("tidegate.io/v1alpha1");
     object["kind"] = json!("RolloutApproval");
+    object["spec"]["decision"]["result"] = json!(result);
     object["metadata"]["uid"] = json!("a");
     object["metadata"]["resourceVersion"] = json!("1");
     assert!(hub.put(object).is_some());
@@ -495,6 +500,9 @@ fn a_pending_approval_is_reported_and_approved() {
     });
     let written = asks.steer(&target, &reject).expect("it makes sense");
     assert_eq!(written.body["spec"]["decision"]["result"], "Rejected");
+    let rejected = hub_with_decision("Rejected", &hash).picture(&target);
+    assert_eq!(rejected.phase, Phase::Stopped, "the hub says Stalled");
+    assert!(page(&rejected).contains("default/all/prod: rejected, 2 clusters are waiting"));
     let given = hub_with_approval(&hash);
     assert!(given.picture(&target).approvals.is_empty());
 }

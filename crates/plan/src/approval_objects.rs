@@ -84,8 +84,7 @@ fn status(
     if record.meta.deleting {
         return None;
     }
-    let rejected = record.rejects(&asked.hash).is_some();
-    let state = match (rejected, group.approved, group.waiting) {
+    let state = match (group.rejected, group.approved, group.waiting) {
         (true, _, _) => "Rejected",
         (false, true, _) => "Approved",
         (false, false, 0) => "Idle",

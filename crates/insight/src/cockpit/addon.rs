@@ -332,6 +332,7 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
         () if has_paused => Phase::Paused,
         () if has_stopped || has_bar => Phase::Stopped,
         () if moving > 0 || soaking > 0 => Phase::Progressing,
+        () if asked(outlook).iter().any(|one| one.rejected) => Phase::Stopped,
         () if !asked(outlook).is_empty() => Phase::Unapproved,
         () if counts.failures() > 0 && waiting == 0 => Phase::Failed,
         () if stalled || conditions.stalled().is_some() => Phase::Failed,

@@ -20,6 +20,8 @@ pub struct AskedApproval {
     pub hash: String,
     /// How many clusters wait.
     pub waiting: usize,
+    /// Whether a user has rejected this content.
+    pub rejected: bool,
 }
 
 /// How a wave stands with those who approve.
@@ -51,6 +53,7 @@ impl AskedApproval {
             group,
             hash,
             waiting,
+            rejected,
         } = self;
         let verb = if *waiting == 1 {
             "is waiting"
@@ -58,7 +61,8 @@ impl AskedApproval {
             "are waiting"
         };
         format!(
-            "{placement}/{group}: {} {verb}, content {hash}",
+            "{placement}/{group}: {}{} {verb}, content {hash}",
+            if *rejected { "rejected, " } else { "" },
             counted(*waiting, "cluster")
         )
     }
@@ -74,6 +78,7 @@ pub(super) fn asked(outlook: &Outlook) -> Vec<AskedApproval> {
                 group: group.name.to_string(),
                 hash: asked.hash.to_string(),
                 waiting: group.waiting,
+                rejected: group.rejected,
             })
         })
     });

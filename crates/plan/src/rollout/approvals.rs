@@ -12,6 +12,7 @@ use super::groups::Groups;
 use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
+use api::ApprovalDecision;
 use api::hash::{ConfigKey, content_hash};
 use model::{Approval, RolloutSettings};
 use store::{ApprovalRecord, Instance, Layering, Name, PlacementUse, View};
@@ -42,6 +43,8 @@ pub struct AskedGroup {
     pub name: Name,
     /// Whether the present content is approved for it.
     pub approved: bool,
+    /// Whether the present content is rejected for it.
+    pub rejected: bool,
     /// How many of its clusters wait for that and for nothing else.
     pub waiting: usize,
     /// How many will once it is their turn.
@@ -91,10 +94,14 @@ impl<'v> Approvals<'v> {
             group: group.told().to_string(),
             hash: self.hash.to_string(),
         };
-        match self.record(group).and_then(|record| record.rejects(&self.hash)) {
+        match self.rejection(group) {
             Some(decision) => Notice::rejected(approval, decision),
             None => Notice::approval(&self.view.addon.name, approval),
         }
+    }
+
+    fn rejection(&self, group: &Group<'_>) -> Option<&'v ApprovalDecision> {
+        self.record(group)?.rejects(&self.hash)
     }
 
     fn record(&self, group: &Group<'_>) -> Option<&'v ApprovalRecord> {
@@ -197,6 +204,7 @@ impl<'v> Approvals<'v> {
             position,
             name: group.told(),
             approved: !self.holds(group),
+            rejected: self.rejection(group).is_some(),
             waiting: of(position).0,
             later: of(position).1,
         });
