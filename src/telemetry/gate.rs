@@ -63,7 +63,7 @@ impl From<bool> for DryRun {
 }
 
 /// The kinds that have a label of their own: those that our webhooks name, and AddOnPolicy and ManagedCluster, which none of them names.
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "AddOnDeploymentConfig",
     "AddOnHubConfig",
     "AddOnPolicy",
@@ -75,6 +75,7 @@ const KINDS: [&str; 11] = [
     "ManagedClustersUpgrade",
     "Placement",
     "RolloutFreeze",
+    "RolloutProfile",
 ];
 const OTHER: &str = "other";
 /// So many rules have a count of their own: policies come and go under names that people choose.

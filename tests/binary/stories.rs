@@ -26,6 +26,7 @@ test_each! {
     rollback
     rollout_approval
     rollout_freeze
+    rollout_profile
     rollout_window
     third_party
     two_placements

@@ -68,6 +68,7 @@ fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Fac
         let own = BTreeMap::from([(key.name.clone(), Arc::clone(types))]);
         declared.insert(key.namespace.clone(), own);
     }
+    let settings = whole(Part::Settings);
     Facts {
         addons: only(&facts.addons, addon),
         versions: only(&facts.versions, addon),
@@ -83,6 +84,16 @@ fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Fac
         declared_types: only(&facts.declared_types, addon),
         hub_roles: if whole(Part::Roles) {
             Arc::clone(&facts.hub_roles)
+        } else {
+            Arc::default()
+        },
+        rollouts: if settings {
+            Arc::clone(&facts.rollouts)
+        } else {
+            Arc::default()
+        },
+        profiles: if settings {
+            Arc::clone(&facts.profiles)
         } else {
             Arc::default()
         },

@@ -134,8 +134,10 @@ test_each! {
     rollout_own_version
     rollout_pause
     rollout_per_group
+    rollout_profile
     rollout_progressive
     rollout_promote
+    rollout_regions
     rollout_reverted
     rollout_share
     rollout_tolerated

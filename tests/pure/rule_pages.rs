@@ -44,6 +44,7 @@ test_each! {
     permission
     placing
     policy
+    profile
     registration
     rolling_update
     rollout

@@ -8,7 +8,7 @@ use super::rules::Ruled;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
-    Rollout, SetBinding, Template, Upgrade,
+    Profile, Rollout, SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -48,6 +48,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Freeze>(&mut entries);
     collect::<Rollout>(&mut entries);
     collect::<Approval>(&mut entries);
+    collect::<Profile>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
 }
@@ -112,6 +113,7 @@ mod tests {
                 + docs::<Freeze>(id)
                 + docs::<Rollout>(id)
                 + docs::<Approval>(id)
+                + docs::<Profile>(id)
                 + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue().iter().filter(|entry| {

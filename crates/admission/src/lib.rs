@@ -19,6 +19,7 @@ mod known_fields;
 mod metadata;
 mod policies;
 pub mod policy;
+mod profile_body;
 mod pruned_request;
 mod ratchet;
 mod request;

@@ -3,6 +3,7 @@
 use super::approval_body::ApprovalBody;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
 use super::freeze_body::FreezeBody;
+use super::profile_body::ProfileBody;
 use super::request::Operation;
 use super::rollout_body::RolloutBody;
 use super::step_budget::StepBudget;
@@ -254,6 +255,8 @@ kinds! {
     Rollout<'a> = "addonrollouts", RolloutBody, object => RolloutBody::read(object);
     /// The decision about a change that waits: `RolloutApproval`.
     Approval<'a> = "rolloutapprovals", ApprovalBody<'a>, object => ApprovalBody::read(object);
+    /// Settings of rollouts that many share: `RolloutProfile`.
+    Profile<'a> = "rolloutprofiles", ProfileBody, object => ProfileBody::read(object);
     /// A policy of users: `AddOnPolicy`.
     AddonPolicy<'a> = "addonpolicies", &'a Value, object => object;
 }

@@ -18,7 +18,7 @@ use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Rollout, SetBinding, Template, Upgrade,
+    Profile, Rollout, SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -103,6 +103,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
             own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
             own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
+            own(Profile::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
             policies(),
         ]),
@@ -453,7 +454,14 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
-                } else if [Freeze::RESOURCE, Rollout::RESOURCE, Approval::RESOURCE].contains(&names[0]) {
+                } else if [
+                    Freeze::RESOURCE,
+                    Rollout::RESOURCE,
+                    Profile::RESOURCE,
+                    Approval::RESOURCE,
+                ]
+                .contains(&names[0])
+                {
                     assert_eq!(rule["apiGroups"], json!([OWN_GROUP]));
                     assert_eq!(
                         webhook["failurePolicy"],
@@ -496,6 +504,7 @@ mod tests {
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,

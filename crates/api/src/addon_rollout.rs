@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::lenient::{absent_is_default, null_is_default};
-use super::rollout_settings::{PlacementRolloutSettings, RolloutSettings};
+use super::rollout_settings::{PlacementRolloutSettings, RolloutActions, RolloutSettings};
 use super::{Condition, schemas};
 
 /// The settings of the rollouts of one add-on.
@@ -46,6 +46,7 @@ use super::{Condition, schemas};
     ),
     printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters.total"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Profile", type_ = "string", json_path = ".spec.profile", priority = 1),
     printcolumn(
         name = "Pause",
         type_ = "string",
@@ -64,6 +65,9 @@ pub struct AddOnRolloutSpec {
     /// Name of the ClusterManagementAddOn, which is also the name of this object.
     pub addon: String,
 
+    /// Name of a RolloutProfile. A setting that is absent here has the value of the profile.
+    pub profile: String,
+
     /// Names of the add-ons that must be installed on a cluster, up to date and available before this one is installed or updated there.
     #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "set"))]
     pub depends_on: Option<Vec<String>>,
@@ -75,6 +79,10 @@ pub struct AddOnRolloutSpec {
     /// Settings for all placements.
     #[serde(flatten)]
     pub settings: RolloutSettings,
+
+    /// Actions for all placements.
+    #[serde(flatten)]
+    pub actions: RolloutActions,
 
     /// Settings for single placements, which override those for all.
     #[schemars(
@@ -104,6 +112,9 @@ pub struct AddOnRolloutStatus {
     /// Ready, Reconciling and Stalled, as on the ClusterManagementAddOn where its definition has these fields.
     #[schemars(schema_with = "schemas::conditions")]
     pub conditions: Vec<Condition>,
+
+    /// The default RolloutProfile whose settings apply; absent when the hub has none.
+    pub default_profile: String,
 
     /// The version of clusters for which no other is set; absent when no template has one.
     pub default_version: String,

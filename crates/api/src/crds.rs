@@ -18,6 +18,7 @@ use super::cluster::{
 use super::names::annotations::HUB_WITHOUT_OCM;
 use super::rollout_approval::RolloutApproval;
 use super::rollout_freeze::RolloutFreeze;
+use super::rollout_profile::RolloutProfile;
 use super::v1alpha1::{
     AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
     ManagedClusterAddOn,
@@ -81,6 +82,7 @@ kinds! {
     PlacementDecision: Ocm, Optional;
     RolloutApproval: Tidegate, Required;
     RolloutFreeze: Tidegate, Required;
+    RolloutProfile: Tidegate, Required;
 }
 
 fn through<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, String> {

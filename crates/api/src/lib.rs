@@ -23,6 +23,7 @@ pub mod names;
 pub mod reason;
 mod rollout_approval;
 mod rollout_freeze;
+mod rollout_profile;
 mod rollout_settings;
 mod schemas;
 mod shared;
@@ -42,6 +43,7 @@ pub use rollout_approval::{
     ApprovalDecision, RolloutApproval, RolloutApprovalSpec, RolloutApprovalStatus, approval_name,
 };
 pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
-pub use rollout_settings::{PlacementRolloutSettings, RolloutPause, RolloutSettings};
+pub use rollout_profile::{ClusterWindows, RolloutProfile, RolloutProfileSpec};
+pub use rollout_settings::{PlacementRolloutSettings, RolloutActions, RolloutPause, RolloutSettings};
 pub use shared::{AddOnConfig, ConfigReferent, ConfigSpecHash, GroupResource, IntOrString, PlacementRef};
 pub use v1beta1::{Converter, serve_v1beta1};

@@ -1,4 +1,4 @@
-//! The settings of rollouts, as an AddOnRollout has them.
+//! The settings of rollouts, as an AddOnRollout and a RolloutProfile have them.
 //!
 //! Holds their wire shape only; `model` parses them.
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::cluster::UpgradeWindow;
 use super::lenient::null_is_default;
 
-/// Settings for all placements of an add-on, or for one.
+/// Settings for all placements of an add-on, for one, or for the add-ons that use a profile.
 #[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
@@ -28,7 +28,13 @@ pub struct RolloutSettings {
     /// back to the last known good configuration. Stop if absent.
     #[schemars(extend("enum" = ["Stop", "Undo"]))]
     pub on_failure: Option<String>,
+}
 
+/// Actions that are asked for once, for all placements of an add-on or for one.
+#[serde_with::apply(Option => #[serde(skip_serializing_if = "Option::is_none")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+pub struct RolloutActions {
     /// Ends soak times: a cluster that had succeeded before this time does not wait for minSuccessTime any longer.
     /// `tidegate rollout promote` writes it.
     #[schemars(extend("format" = "date-time"))]
@@ -76,4 +82,8 @@ pub struct PlacementRolloutSettings {
     /// Its settings. A setting that is absent has the value for all placements.
     #[serde(flatten)]
     pub settings: RolloutSettings,
+
+    /// Its actions.
+    #[serde(flatten)]
+    pub actions: RolloutActions,
 }

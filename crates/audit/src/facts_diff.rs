@@ -49,8 +49,8 @@ pub struct Shift {
     configs: BTreeSet<Name>,
     peers: BTreeSet<Name>,
     namespaces: BTreeSet<Name>,
-    /// Some role that is labelled for agents.
-    roles: bool,
+    /// The parts of which only that is known that something has changed.
+    parts: BTreeSet<Part>,
     /// Cluster, then add-on.
     declared: BTreeSet<(Name, Name)>,
     /// Add-ons of which agents declare other types, on whatever cluster.
@@ -79,7 +79,14 @@ impl Shift {
             } else {
                 BTreeSet::new()
             },
-            roles: !Arc::ptr_eq(&old.hub_roles, &new.hub_roles) && old.hub_roles != new.hub_roles,
+            parts: [
+                (Part::Roles, differs(&old.hub_roles, &new.hub_roles)),
+                (Part::Settings, differs(&old.rollouts, &new.rollouts)),
+                (Part::Settings, differs(&old.profiles, &new.profiles)),
+            ]
+            .into_iter()
+            .filter_map(|(part, differs)| differs.then_some(part))
+            .collect(),
             declared: changed_by_two(&old.declared, &new.declared),
             declared_types: changed(&old.declared_types, &new.declared_types),
             placements: placements(old, new),
@@ -127,7 +134,7 @@ impl Shift {
             Part::Clusters => !self.clusters.is_empty(),
             Part::Configs => !self.configs.is_empty(),
             Part::Placements => !self.placements.is_empty(),
-            Part::Roles => self.roles,
+            Part::Roles | Part::Settings => self.parts.contains(&part),
         }
     }
 
@@ -144,6 +151,10 @@ impl Shift {
             && !self.declared.is_empty()
             && self.declared.contains(&(key.namespace.clone(), key.name.clone()))
     }
+}
+
+fn differs<T: PartialEq>(old: &Arc<T>, new: &Arc<T>) -> bool {
+    !Arc::ptr_eq(old, new) && old != new
 }
 
 /// Returns the names whose values differ.

@@ -24,6 +24,8 @@ pub enum Part {
     Placements,
     /// All roles that are labelled for agents.
     Roles,
+    /// All settings of rollouts: of add-ons, and of profiles.
+    Settings,
 }
 
 /// What the judgement of one object may rest on.
@@ -91,6 +93,7 @@ impl Inputs {
             let absent = |(namespace, name): &(Name, Name)| facts.placement(namespace, name).is_none();
             let any = found.placements.iter().any(absent);
             found.rests_on(Part::Placements, any);
+            found.rests_on(Part::Settings, mentions(object, "profile"));
         } else if key.kind == Kind::Freeze {
             // Whether its add-ons exist.
             found.rests_on(Part::AddOns, true);
@@ -98,6 +101,10 @@ impl Inputs {
             // Whether its add-on has the placements, and on whom those depend that it depends on.
             found.rests_on(Part::AddOns, true);
             found.rests_on(Part::Placements, mentions(object, "approvalBefore"));
+            found.rests_on(Part::Settings, true);
+        } else if key.kind == Kind::Profile {
+            // Whether another one is the default.
+            found.rests_on(Part::Settings, true);
         } else if key.kind != Kind::DeploymentConfig {
             // Objects of the other kinds are not judged.
             return Self::default();

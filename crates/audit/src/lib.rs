@@ -25,7 +25,7 @@ pub use admission::{Facts, ObjectKey, Rulebook};
 use store::Kind;
 
 /// The kinds that are audited: those about whose creation the gate is asked.
-pub const KINDS: [Kind; 8] = [
+pub const KINDS: [Kind; 9] = [
     Kind::AddOn,
     Kind::Instance,
     Kind::DeploymentConfig,
@@ -34,4 +34,5 @@ pub const KINDS: [Kind; 8] = [
     Kind::Upgrade,
     Kind::Freeze,
     Kind::Rollout,
+    Kind::Profile,
 ];

@@ -5,9 +5,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use kubernetes::names::is_dns1123_label;
+use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
-use kubernetes::field::{Class, Fault, quoted};
+use kubernetes::field::{Class, Fault, Path, Violation, quoted};
+
+use crate::rule;
 
 pub use api::names::DEFAULT_INSTALL_NAMESPACE;
 
@@ -90,6 +92,19 @@ fn label_like(text: &str) -> Option<String> {
         .collect();
     let label = label.trim_matches('-');
     is_dns1123_label(label).then(|| format!("did you mean {}?", quoted(label)))
+}
+
+/// Reads the name of a RolloutProfile at `path`; absent where none is named. What is wrong with it is added to `wrong`.
+pub(crate) fn profile_name(text: &str, path: &Path, wrong: &mut Vec<Violation>) -> Option<Name> {
+    if text.is_empty() {
+        return None;
+    }
+    if !is_dns1123_subdomain(text) {
+        let detail = "must be the name of a RolloutProfile: lower case letters, digits, \"-\" and \".\"";
+        let fault = Fault::of_text(Class::Invalid, text, detail);
+        wrong.push(fault.at(path.clone(), rule::ROLLOUT_PROFILE));
+    }
+    Some(Name::from(text))
 }
 
 #[cfg(test)]

@@ -67,6 +67,11 @@ impl RolloutStrategy {
         }))
     }
 
+    /// Returns whether it is what OCM's definition fills in where a placement has no strategy: type All without a setting.
+    pub fn is_unset(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Returns how those go that are in no mandatory group; `per_group` is the placement's own size of groups.
     pub fn rest(&self, per_group: Option<Limit>) -> Rest {
         self.kind.rest(self.limit, per_group)

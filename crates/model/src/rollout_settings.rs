@@ -1,16 +1,19 @@
-//! The settings of an add-on's rollouts, and which of them counts for a placement.
+//! The settings of an add-on's rollouts, as an AddOnRollout has them.
 //!
-//! Decides which values of an AddOnRollout have a meaning: the gate refuses the others, and the planners hold all changes of the add-on
-//! until they are corrected. Never decides who starts.
+//! Decides which of its values have a meaning: the gate refuses the others, and the planners hold all changes of the add-on until they are
+//! corrected. Which of several settings counts is decided in `resolved_settings`.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use jiff::Timestamp;
 
-use api::{AddOnRolloutSpec, PlacementRolloutSettings, RolloutSettings as Raw};
+use api::{AddOnRolloutSpec, PlacementRolloutSettings, RolloutActions, RolloutSettings as Raw};
 use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
 
-use crate::names::{AddonName, Name};
+use crate::names::{AddonName, Name, profile_name};
+use crate::resolved_settings::ResolvedSettings;
+use crate::rollout_profile::RolloutProfile;
 use crate::rollout_window::RolloutWindows;
 use crate::rule;
 
@@ -19,13 +22,11 @@ const GROUP: &str = "must be the name or the index of a decision group, or \"*\"
 /// The form of a time.
 const TIME: &str = "must be a time such as \"2026-12-20T00:00:00Z\"";
 /// Every decision group.
-const ALL: &str = "*";
+pub(crate) const ALL: &str = "*";
 const OUTCOMES: [&str; 2] = ["Stop", "Undo"];
-/// So many known good configurations are kept where nothing is said.
-const REVISIONS: usize = 10;
 const MOST_REVISIONS: i64 = 100;
 /// So many windows are read in all: each is looked for over years of days.
-const MOST_WINDOWS: usize = 100;
+pub(crate) const MOST_WINDOWS: usize = 100;
 
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,21 +41,22 @@ pub enum OnFailure {
 /// The settings of the rollouts of one add-on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RolloutSettings {
-    all: Level,
-    placements: BTreeMap<(String, String), Level>,
+    pub(crate) all: Level,
+    pub(crate) placements: BTreeMap<(String, String), Level>,
+    profile: Option<Name>,
     depends_on: Vec<Name>,
-    revisions: Option<usize>,
+    pub(crate) revisions: Option<usize>,
 }
 
-/// What is set at one level: for all placements, or for one.
+/// What is set at one level: for all placements, for one, or in a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Level {
-    pause: Option<String>,
-    windows: Option<RolloutWindows>,
-    groups: Option<Vec<String>>,
-    on_failure: Option<OnFailure>,
-    promoted_at: Option<Timestamp>,
-    retried_at: Option<Timestamp>,
+pub(crate) struct Level {
+    pub(crate) pause: Option<String>,
+    pub(crate) windows: Option<RolloutWindows>,
+    pub(crate) groups: Option<Vec<String>>,
+    pub(crate) on_failure: Option<OnFailure>,
+    pub(crate) promoted_at: Option<Timestamp>,
+    pub(crate) retried_at: Option<Timestamp>,
 }
 
 impl RolloutSettings {
@@ -83,19 +85,13 @@ impl RolloutSettings {
         }
         depends_on.sort();
         depends_on.dedup();
-        let revisions = raw.revision_history_limit.and_then(|limit| {
-            if !(0..=MOST_REVISIONS).contains(&limit) {
-                let detail = format!("must be between 0 and {MOST_REVISIONS}");
-                let fault = Fault::of_text(Class::Invalid, &limit.to_string(), detail);
-                wrong.push(fault.at(path.key("revisionHistoryLimit"), rule::ROLLOUT_REVISIONS));
-            }
-            usize::try_from(limit).ok()
-        });
-        let all = Level::parse(&raw.settings, path, &mut wrong);
+        let profile = profile_name(&raw.profile, &path.key("profile"), &mut wrong);
+        let revisions = revisions(raw.revision_history_limit, path, &mut wrong);
+        let all = Level::parse(&raw.settings, &raw.actions, path, &mut wrong);
         let mut placements = BTreeMap::new();
         for (index, placement) in raw.placements.iter().enumerate() {
             let path = path.key("placements").index(index);
-            let level = Level::parse(&placement.settings, &path, &mut wrong);
+            let level = Level::parse(&placement.settings, &placement.actions, &path, &mut wrong);
             if let Some(place) = place(placement, &path, &mut wrong)
                 && placements.insert(place, level).is_some()
             {
@@ -113,6 +109,7 @@ impl RolloutSettings {
         Ok(Self {
             all,
             placements,
+            profile,
             depends_on,
             revisions,
         })
@@ -122,106 +119,47 @@ impl RolloutSettings {
     pub fn is_empty(&self) -> bool {
         let none = Level::default();
         self.depends_on.is_empty()
+            && self.profile.is_none()
             && self.revisions.is_none()
             && self.all == none
             && self.placements.values().all(|level| *level == none)
     }
 
-    /// Returns what the levels say of a placement, its own first.
-    fn levels(&self, namespace: &str, name: &str) -> impl Iterator<Item = &Level> {
-        // Thousands of clusters ask, of add-ons that mostly set nothing.
-        let own = if self.placements.is_empty() {
-            None
-        } else {
-            self.placements.get(&(namespace.to_owned(), name.to_owned()))
-        };
-        own.into_iter().chain([&self.all])
+    /// Returns the name of the profile that it names.
+    pub fn profile(&self) -> Option<&Name> {
+        self.profile.as_ref()
     }
 
-    /// Returns the reason of the pause of all placements, "" if none is given; absent while they are not paused.
-    pub fn pause_of_all(&self) -> Option<&str> {
-        self.all.pause.as_deref()
-    }
-
-    /// Returns the reason of the pause of a placement, "" if none is given; absent while it is not paused.
-    pub fn pause(&self, namespace: &str, name: &str) -> Option<&str> {
-        self.levels(namespace, name)
-            .find_map(|level| level.pause.as_deref())
-    }
-
-    /// Returns the placements that are paused on their own.
-    pub fn paused_placements(&self) -> impl Iterator<Item = (&str, &str)> {
-        let paused = self.placements.iter().filter(|(_, level)| level.pause.is_some());
-        paused.map(|((namespace, name), _)| (namespace.as_str(), name.as_str()))
-    }
-
-    /// Returns the placements that have settings of their own.
-    pub fn placements(&self) -> impl Iterator<Item = (&str, &str)> {
-        let each = self.placements.keys();
-        each.map(|(namespace, name)| (namespace.as_str(), name.as_str()))
-    }
-
-    /// Returns when changes may start on the clusters of a placement; absent if at any time.
-    pub fn windows(&self, namespace: &str, name: &str) -> Option<&RolloutWindows> {
-        let set = self
-            .levels(namespace, name)
-            .find_map(|level| level.windows.as_ref());
-        set.filter(|windows| !windows.is_empty())
-    }
-
-    /// Returns when changes may start on clusters without a placement; absent if at any time.
-    pub fn windows_of_all(&self) -> Option<&RolloutWindows> {
-        self.all.windows.as_ref().filter(|windows| !windows.is_empty())
-    }
-
-    /// Returns the decision groups of a placement before which changes wait for approval: names, indexes, or `*`.
-    pub fn approval_before(&self, namespace: &str, name: &str) -> &[String] {
-        let set = self
-            .levels(namespace, name)
-            .find_map(|level| level.groups.as_deref());
-        set.unwrap_or_default()
-    }
-
-    /// Returns whether changes wait for approval before a decision group of a placement.
-    pub fn needs_approval(&self, (namespace, name): (&str, &str), (index, group): (u32, &str)) -> bool {
-        let mut asked = self.approval_before(namespace, name).iter();
-        asked.any(|asked| asked == ALL || (!group.is_empty() && asked == group) || asked.parse() == Ok(index))
-    }
-
-    /// Returns what becomes of a rollout over a placement that has stopped.
-    pub fn on_failure(&self, namespace: &str, name: &str) -> OnFailure {
-        let set = self.levels(namespace, name).find_map(|level| level.on_failure);
-        set.unwrap_or_default()
-    }
-
-    /// Returns the time before which clusters of a placement that had succeeded need not soak any longer: the later one of its own and
-    /// of that for all.
-    pub fn promoted_at(&self, namespace: &str, name: &str) -> Option<Timestamp> {
-        self.levels(namespace, name)
-            .filter_map(|level| level.promoted_at)
-            .max()
-    }
-
-    /// Returns the time before which what was undone over a placement is tried again: the later one of its own and of that for all.
-    pub fn retried_at(&self, namespace: &str, name: &str) -> Option<Timestamp> {
-        self.levels(namespace, name)
-            .filter_map(|level| level.retried_at)
-            .max()
+    /// Returns the settings that count, with those of the named profile and of the default one.
+    pub fn resolve<'a>(
+        &'a self,
+        named: Option<&'a RolloutProfile>,
+        default: Option<&'a RolloutProfile>,
+    ) -> ResolvedSettings<'a> {
+        ResolvedSettings::new(self, named, default)
     }
 
     /// Returns the add-ons that have to run on a cluster before this one is installed or changed there, sorted.
     pub fn depends_on(&self) -> &[Name] {
         &self.depends_on
     }
+}
 
-    /// Returns how many known good configurations are kept.
-    pub fn revision_history_limit(&self) -> usize {
-        self.revisions.unwrap_or(REVISIONS)
+impl Default for &RolloutSettings {
+    /// Returns that nothing is set.
+    fn default() -> Self {
+        static NONE: LazyLock<RolloutSettings> = LazyLock::new(RolloutSettings::default);
+        &NONE
     }
 }
 
 impl Level {
-    fn parse(raw: &Raw, path: &Path, wrong: &mut Vec<Violation>) -> Self {
+    pub(crate) fn parse(
+        raw: &Raw,
+        actions: &RolloutActions,
+        path: &Path,
+        wrong: &mut Vec<Violation>,
+    ) -> Self {
         let windows = raw.windows.as_ref().and_then(|windows| {
             RolloutWindows::parse(windows, &path.key("windows"))
                 .map_err(|faults| wrong.extend(faults))
@@ -258,10 +196,21 @@ impl Level {
             windows,
             groups: raw.approval_before.clone(),
             on_failure,
-            promoted_at: time(raw.promoted_at.as_deref(), &path.key("promotedAt"), wrong),
-            retried_at: time(raw.retried_at.as_deref(), &path.key("retriedAt"), wrong),
+            promoted_at: time(actions.promoted_at.as_deref(), &path.key("promotedAt"), wrong),
+            retried_at: time(actions.retried_at.as_deref(), &path.key("retriedAt"), wrong),
         }
     }
+}
+
+/// Reads how many known good configurations are kept.
+pub(crate) fn revisions(limit: Option<i64>, path: &Path, wrong: &mut Vec<Violation>) -> Option<usize> {
+    let limit = limit?;
+    if !(0..=MOST_REVISIONS).contains(&limit) {
+        let detail = format!("must be between 0 and {MOST_REVISIONS}");
+        let fault = Fault::of_text(Class::Invalid, &limit.to_string(), detail);
+        wrong.push(fault.at(path.key("revisionHistoryLimit"), rule::ROLLOUT_REVISIONS));
+    }
+    usize::try_from(limit).ok()
 }
 
 fn place(
@@ -317,6 +266,7 @@ mod tests {
                 {"namespace": "default", "name": "lab", "approvalBefore": ["2", "*"]}],
         }))
         .expect("it is valid");
+        let settings = settings.resolve(None, None);
         assert_eq!(settings.on_failure("default", "all"), OnFailure::Undo);
         assert_eq!(settings.on_failure("default", "edge"), OnFailure::Stop);
         assert!(settings.windows("default", "lab").is_some() && settings.windows_of_all().is_some());
@@ -348,9 +298,10 @@ mod tests {
     #[test]
     fn a_pause_of_all_is_one_of_each_placement() {
         let settings = read(json!({"pause": {}})).expect("a pause without a reason");
+        assert!(!settings.is_empty());
+        let settings = settings.resolve(None, None);
         assert_eq!(settings.pause("default", "all"), Some(""));
         assert_eq!(settings.pause_of_all(), Some(""));
-        assert!(!settings.is_empty());
         for nothing in [
             json!({}),
             json!({"addon": "hello", "placements": [{"namespace": "a", "name": "b"}]}),
@@ -370,11 +321,15 @@ mod tests {
             ((0, "2"), true),
             ((3, "eu"), false),
         ] {
-            assert_eq!(settings.needs_approval(all, group), expected, "{group:?}");
+            assert_eq!(
+                settings.resolve(None, None).needs_approval(all, group),
+                expected,
+                "{group:?}"
+            );
         }
         let every = read(json!({"approvalBefore": ["*"]})).expect("all groups");
-        assert!(every.needs_approval(all, (7, "")));
-        assert!(!RolloutSettings::default().needs_approval(all, (7, "")));
+        assert!(every.resolve(None, None).needs_approval(all, (7, "")));
+        assert!(!ResolvedSettings::default().needs_approval(all, (7, "")));
     }
 
     #[test]

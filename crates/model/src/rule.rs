@@ -34,6 +34,8 @@ pub const ROLLOUT_PLACEMENTS: &str = "rollout/placements";
 pub const ROLLOUT_REVISIONS: &str = "rollout/revisions";
 /// A dependency that is no name of an add-on.
 pub const DEPENDENCY_NAME: &str = "dependency/name";
+/// A name of a profile that is none, or a profile whose values have no meaning.
+pub const ROLLOUT_PROFILE: &str = "rollout/profile";
 /// A freeze whose times are none, or whose end is before its begin.
 pub const FREEZE_TIMES: &str = "freeze/times";
 /// A freeze whose selector of clusters is invalid.

@@ -27,6 +27,9 @@ pub(super) fn managed(
     write(view, said, |_| {
         let mut status = Map::from_iter([("clusters".to_owned(), census.counted())]);
         status.insert("addonGeneration".to_owned(), view.addon.meta.generation.into());
+        if let Some(profile) = view.default_profile() {
+            status.insert("defaultProfile".to_owned(), Value::from(&**profile));
+        }
         if let Some((supported, default)) = &summary.versions {
             if !default.is_empty() {
                 status.insert("defaultVersion".to_owned(), Value::from(&**default));

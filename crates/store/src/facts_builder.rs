@@ -6,7 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::facts::{
-    Completeness, ConfigFacts, ConfigPresence, Facts, GroupFacts, PlacementFacts, VersionFacts, config_key,
+    Completeness, ConfigFacts, ConfigPresence, Facts, GroupFacts, PlacementFacts, ProfileFacts, VersionFacts,
+    config_key,
 };
 use super::kind::Place;
 use super::kind::{Kind, ObjectKey};
@@ -29,6 +30,9 @@ impl Store {
         let mut news = false;
         for addon in &changed.addons {
             news |= self.publish_addon(addon);
+        }
+        for profile in &changed.profiles {
+            news |= self.publish_profile(profile);
         }
         for placement in &changed.placements {
             news |= self.publish_placement(placement);
@@ -81,6 +85,22 @@ impl Store {
         set(&mut self.published.facts.addons, name, addon) || news
     }
 
+    fn publish_profile(&mut self, name: &Name) -> bool {
+        let facts = self.profile(name).map(|record| ProfileFacts {
+            is_default: record.is_default,
+            profile: record.profile.as_ref().ok().cloned(),
+        });
+        if self.published.facts.profiles.get(name) == facts.as_ref() {
+            return false;
+        }
+        let known = Arc::make_mut(&mut self.published.facts.profiles);
+        match facts {
+            Some(facts) => known.insert(name.clone(), facts),
+            None => known.remove(name),
+        };
+        true
+    }
+
     fn publish_hub_role(&mut self, key: &ObjectKey) -> bool {
         let says = self.hub_role(key).map(|role| role.says);
         if self.published.facts.hub_roles.get(key) == says.as_ref() {
@@ -97,16 +117,23 @@ impl Store {
     /// Rebuilt from all upgrades: there are few, and each lists its clusters in progress.
     fn publish_upgrading(&mut self) -> bool {
         let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
+        let mut profiles: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
         for (place, upgrade) in self.kept.all::<Upgrade>() {
             let clusters = upgrade.status.clusters.iter();
             for cluster in clusters.filter(|cluster| has_a_work(cluster)) {
                 let owners = upgrading.entry(Name::from(cluster.name.as_str())).or_default();
                 owners.insert(place.clone());
             }
+            if let Some(profile) = upgrade.profile() {
+                let users = profiles.entry(Name::from(profile)).or_default();
+                users.insert(format!("{}/{}", place.0, place.1));
+            }
         }
-        if upgrading == *self.published.facts.upgrading {
+        if upgrading == *self.published.facts.upgrading && profiles == *self.published.facts.upgrade_profiles
+        {
             return false;
         }
+        self.published.facts.upgrade_profiles = Arc::new(profiles);
         self.published.facts.upgrading = Arc::new(upgrading);
         true
     }

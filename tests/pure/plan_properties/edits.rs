@@ -130,6 +130,32 @@ pub(crate) fn own_template() -> serde_json::Value {
     json!({"group": super::GROUP, "resource": "addontemplates", "name": "other"})
 }
 
+/// Writes the default profile, or deletes it.
+pub(crate) fn put_profile(world: &mut World, kind: u8) {
+    let window = |cron: &str| json!([{"cron": cron, "duration": "1m"}]);
+    let prod = json!({"matchLabels": {"env": "prod"}});
+    let spec = match kind {
+        0 => json!({"default": true, "pause": {"reason": "all of them"}}),
+        1 => {
+            json!({"default": true, "rolloutStrategy": {"type": "Progressive", "progressive": {"maxConcurrency": 1}}, "orderBy": "env"})
+        }
+        2 => {
+            json!({"default": true, "clusterWindows": [{"clusterSelector": prod, "windows": window("0 3 * * *")}]})
+        }
+        3 => json!({"default": true, "windows": window("*/2 * * * *"), "onFailure": "Undo"}),
+        4 => json!({"default": true, "onFailure": "banana"}),
+        5 => json!({"pause": {}}),
+        _ => {
+            world.delete(&ObjectKey::new(Kind::Profile, "", "profile"));
+            return;
+        }
+    };
+    world.put(
+        Kind::Profile,
+        json!({"metadata": {"name": "profile"}, "spec": spec}),
+    );
+}
+
 /// Freezes all clusters, some of them for a while, or none any more.
 pub(crate) fn put_freeze(world: &mut World, kind: u8) {
     let until = world.now + jiff::SignedDuration::from_secs(30);

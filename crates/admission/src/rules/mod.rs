@@ -22,6 +22,7 @@ mod lifecycle;
 mod naming;
 mod permission;
 mod placing;
+mod profile;
 mod reach;
 mod rolling_update;
 mod rollout;

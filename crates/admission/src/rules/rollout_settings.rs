@@ -4,22 +4,24 @@
 
 use std::collections::BTreeSet;
 
+use crate::step_budget::StepBudget;
 use crate::subject::{Rollout, Subject, rules};
 use api::RolloutSettings as Level;
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
-use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, dependency_circle, rule};
-use store::{AddonFacts, AddonPlacement, Kind};
+use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, RolloutStrategy, dependency_circle, rule};
+use store::{AddonFacts, AddonPlacement, Facts, Kind};
 
 const NAME: &str = "rollout/addon";
 const UNKNOWN_ADDON: &str = "rollout/unknown-addon";
 const TARGET: &str = "rollout/approval-target";
 const NEVER_UNDONE: &str = "rollout/never-undone";
 const UNKNOWN_PLACEMENT: &str = "rollout/unknown-placement";
+pub(super) const UNKNOWN_PROFILE: &str = "rollout/unknown-profile";
 const CYCLE: &str = "dependency/cycle";
 const UNKNOWN_DEPENDENCY: &str = "dependency/unknown-addon";
 const IN_USE: &str = "deletion/rollout-settings";
 /// The steps that one window costs: its schedule is searched for a date that it matches.
-const STEPS_OF_A_WINDOW: usize = 100;
+pub(super) const STEPS_OF_A_WINDOW: usize = 100;
 
 rules! { pub(crate) ON_ROLLOUTS of Rollout {
     refuses NAME, CreateAndUpdate, name =>
@@ -55,6 +57,12 @@ rules! { pub(crate) ON_ROLLOUTS of Rollout {
         "A dependency is a valid add-on name.\n\n\
          `dependsOn` lists names of add-ons. No add-on can have an invalid name, so every cluster would wait for it indefinitely. \
          Refused. Correct the name.";
+    refuses rule::ROLLOUT_PROFILE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_PROFILE) => "";
+    warns UNKNOWN_PROFILE, CreateAndUpdate, unknown_profile =>
+        "The profile that is named exists.\n\n\
+         While no RolloutProfile has the name in `spec.profile`, the controllers cannot know the settings, and start no change of the add-on: \
+         its clusters have the reason `RolloutSettingsInvalid`. Warns, because the profile may be created later, and suggests the closest \
+         name.";
     refuses CYCLE, CreateAndUpdate, cycle =>
         "Dependencies between add-ons do not form a cycle.\n\n\
          With `dependsOn`, an add-on is installed on a cluster when the listed add-ons are ready there. In a cycle, or if an add-on \
@@ -189,6 +197,33 @@ fn unknown(subject: &Subject<'_, Rollout>, name: &str, detail: impl Into<String>
     Fault::of_text(Class::NotFound, name, detail).hint_if(hint)
 }
 
+fn unknown_profile(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
+    let profile = subject.body.spec.profile.as_str();
+    no_such_profile(subject.facts, subject.effort, Some(profile), &spec(), findings);
+}
+
+/// Warns about the field `profile` at `path` if no profile has this name.
+pub(super) fn no_such_profile(
+    facts: &Facts,
+    effort: &StepBudget<'_>,
+    profile: Option<&str>,
+    path: &Path,
+    findings: &mut Findings,
+) {
+    let profiles = &facts.profiles;
+    let Some(name) = profile.filter(|name| !name.is_empty() && !profiles.contains_key(*name)) else {
+        return;
+    };
+    if !facts.knows(Kind::Profile) {
+        return;
+    }
+    let near = effort.hint(|| nearest(name, profiles.keys().map(|name| &**name)));
+    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+    let detail = "no RolloutProfile has this name, and no change starts until one has it";
+    let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
+    findings.warn(fault.at(path.key("profile"), UNKNOWN_PROFILE));
+}
+
 fn unknown_addon(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
     let facts = subject.facts;
     if facts.knows(Kind::AddOn) && facts.addon(subject.name).is_none() {
@@ -315,11 +350,19 @@ fn never_undone(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
         }
         let is_meant = |one: &&AddonPlacement| match own {
             Some(place) => place == (one.namespace.as_str(), one.name.as_str()),
-            None => subject.body.settings.on_failure(&one.namespace, &one.name) == OnFailure::Undo,
+            None => {
+                subject
+                    .facts
+                    .resolve(&subject.body.settings)
+                    .on_failure(&one.namespace, &one.name)
+                    == OnFailure::Undo
+            }
         };
         let meant = addon.placements.iter().filter(is_meant);
         for placement in meant.take_while(|_| subject.effort.spend(1)) {
-            if let Some(why) = unstoppable(addon, placement) {
+            let strategy = placement.rollout.as_ref();
+            let strategy = strategy.map(|own| subject.facts.resolve(&subject.body.settings).strategy(own));
+            if let Some(why) = unstoppable(addon, strategy) {
                 warn(format!(
                     "has no effect on placement {}: {why}",
                     place_of(placement)
@@ -330,7 +373,7 @@ fn never_undone(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
 }
 
 /// Returns why failures never stop the rollout of a placement.
-fn unstoppable(addon: &AddonFacts, placement: &AddonPlacement) -> Option<String> {
+fn unstoppable(addon: &AddonFacts, strategy: Option<&RolloutStrategy>) -> Option<String> {
     let rolls = matches!(
         addon.configuration_rollout,
         Some(ConfigRollout::RollingUpdateWithPlacement(_))
@@ -339,7 +382,7 @@ fn unstoppable(addon: &AddonFacts, placement: &AddonPlacement) -> Option<String>
         let why = "spec.configuration.rolloutStrategy controls changes to spec.configuration and counts no failures";
         return Some(why.to_owned());
     }
-    let strategy = placement.rollout.as_ref()?;
+    let strategy = strategy?;
     let (kind, tolerance) = (strategy.kind, strategy.pace.tolerance);
     if kind.stops_after(tolerance).is_none() {
         let (name, block) = (kind.name(), kind.block());

@@ -3,12 +3,12 @@
 use super::{
     addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
     deployment_config, field_owner, freeze, in_place, install, install_namespace, install_strategy,
-    lifecycle, naming, permission, placing, rolling_update, rollout, rollout_progress, rollout_settings,
-    steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
+    lifecycle, naming, permission, placing, profile, rolling_update, rollout, rollout_progress,
+    rollout_settings, steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Rollout, Rule, SetBinding, Template, Upgrade,
+    Profile, Rollout, Rule, SetBinding, Template, Upgrade,
 };
 
 /// A kind that has rules.
@@ -68,6 +68,7 @@ ruled! {
     Upgrade: upgrade::ON_UPGRADES, upgrade::ON_PLACEMENT_ACCESS, upgrade_advice::ON_UPGRADES;
     SetBinding: placing::ON_SET_BINDINGS;
     Freeze: freeze::ON_FREEZES;
+    Profile: profile::ON_PROFILES;
     Rollout: rollout_settings::ON_ROLLOUTS;
     Approval: approval::ON_APPROVALS;
 }

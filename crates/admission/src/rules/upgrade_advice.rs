@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::rules::reach::known;
+use crate::rules::rollout_settings::{UNKNOWN_PROFILE, no_such_profile};
 use crate::subject::{Subject, Upgrade, rules};
 use api::names::labels::CLUSTER_SET;
 use kubernetes::field::{Class, Fault, Findings, Path, counted, quoted};
@@ -63,6 +64,10 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
     warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
         "The placements of an upgrade exist.\n\n\
          A placement that does not exist selects no cluster. If it is created later, its clusters are upgraded. Warns.";
+    warns UNKNOWN_PROFILE, CreateAndUpdate, |subject, findings| {
+        let profile = subject.body.spec.as_ref().and_then(|spec| spec.strategy.profile.as_deref());
+        no_such_profile(subject.facts, subject.effort, profile, &spec().key("upgradeStrategy"), findings);
+    } => "";
     warns UNREACHABLE, CreateAndUpdate, unreachable =>
         "Selected clusters can be upgraded to the version.\n\n\
          OpenShift does not downgrade and does not skip a minor version. A cluster with a higher version, or with a version \

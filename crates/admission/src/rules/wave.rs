@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::rules::reach::{Home, Mover, Reach, Source, known};
-use model::{ConfigRollout, Rest, RollingUpdate, RolloutSettings, RolloutStrategy};
+use model::{ConfigRollout, ResolvedSettings, Rest, RollingUpdate, RolloutStrategy};
 use store::{AddonPlacement, Name, PlacementFacts};
 
 type ByHome<'a> = BTreeMap<Home, Vec<&'a Name>>;
@@ -42,15 +42,13 @@ impl<'a> Reach<'a> {
         alone.saturating_add(both)
     }
 
-    fn settings(&self) -> Option<&'a RolloutSettings> {
-        self.facts.rollout(self.name)
+    fn settings(&self) -> ResolvedSettings<'a> {
+        self.facts.settings(self.name)
     }
 
     /// Clusters without a placement are paused only with all.
     fn is_paused(&self, home: Home) -> bool {
-        let Some(settings) = self.settings() else {
-            return false;
-        };
+        let settings = self.settings();
         let pause = match self.placement(home) {
             Some(placement) => settings.pause(&placement.namespace, &placement.name),
             None => settings.pause_of_all(),
@@ -60,9 +58,7 @@ impl<'a> Reach<'a> {
 
     /// Returns whether a rolling update can update a cluster.
     fn reaches(&self, update: &RollingUpdate, cluster: &Name) -> bool {
-        let pause = self
-            .settings()
-            .and_then(|settings| settings.pause(&update.namespace, &update.name));
+        let pause = self.settings().pause(&update.namespace, &update.name);
         let found = known(self.facts, (&update.namespace, &update.name));
         pause.is_none() && found.is_some_and(|found| found.clusters.contains(cluster))
     }
@@ -82,7 +78,8 @@ impl<'a> Reach<'a> {
         };
         let found = known(self.facts, (&placement.namespace, &placement.name));
         let waits = self.unapproved(placement, found);
-        match (&placement.rollout, found) {
+        let strategy = placement.rollout.as_ref();
+        match (strategy.map(|own| self.settings().strategy(own)), found) {
             (None, _) => 0,
             (Some(strategy), Some(found)) if !strategy.is_at_once(found.per_group) => {
                 let rest = strategy.rest(found.per_group);
@@ -104,7 +101,7 @@ impl<'a> Reach<'a> {
         found: Option<&'a PlacementFacts>,
     ) -> impl Fn(&Name) -> bool + 'p {
         let place = (placement.namespace.as_str(), placement.name.as_str());
-        let settings = self.settings();
+        let settings = Some(self.settings());
         let settings = settings.filter(|settings| !settings.approval_before(place.0, place.1).is_empty());
         let groups = settings
             .and(found)
@@ -294,7 +291,7 @@ mod tests {
     fn with(facts: &Facts, spec: Value) -> Facts {
         let spec = serde_json::from_value(spec).expect("the wire type reads it");
         let settings =
-            RolloutSettings::parse(&spec, &kubernetes::field::Path::root()).expect("valid settings");
+            model::RolloutSettings::parse(&spec, &kubernetes::field::Path::root()).expect("valid settings");
         facts.clone().with_rollout("hello", settings)
     }
 

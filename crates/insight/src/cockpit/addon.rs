@@ -269,7 +269,12 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
 fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
     let settings = view.rollout();
     if let Some(reason) = settings.pause_of_all() {
-        return Some(format!("all placements are paused{}", plan::for_reason(reason)));
+        let by = settings.pausing_profile();
+        let by = by.map_or_else(String::new, |name| format!(" by the RolloutProfile {name}"));
+        return Some(format!(
+            "all placements are paused{by}{}",
+            plan::for_reason(reason)
+        ));
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
     let places: Vec<String> = paused

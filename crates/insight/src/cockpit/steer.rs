@@ -257,7 +257,12 @@ fn resume(ask: Steer<'_>, place: Option<&str>) -> Result<Writing, String> {
     let is_everything = setting(ask, None, "pause").is_some();
     let paused = paused_placements(ask);
     if !is_everything && paused.is_empty() {
-        return Err("it is not paused".to_owned());
+        // A pause that is not its own is one of a RolloutProfile.
+        let of_profile = ask.picture.paused.as_deref();
+        return Err(of_profile.map_or_else(
+            || "it is not paused".to_owned(),
+            |paused| format!("{paused}; remove spec.pause of the RolloutProfile"),
+        ));
     }
     let mut edit = SettingsEdit::of(&ask.picture.target.name, ask.settings);
     match place {

@@ -44,9 +44,9 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let holds = || plan.waits.iter().map(|wait| &wait.on);
     let window = plan
         .recheck_at
-        .filter(|_| holds().any(|hold| *hold == Hold::Window));
+        .filter(|_| holds().any(|hold| matches!(hold, Hold::Window | Hold::ClusterWindow)));
     let paused = holds()
-        .find(|hold| matches!(hold, Hold::Paused | Hold::Preview))
+        .find(|hold| matches!(hold, Hold::Paused | Hold::PausedByProfile(_) | Hold::Preview))
         .map(|hold| hold.sentence().into_owned());
     Some(Picture {
         api_version: API_VERSION,

@@ -103,7 +103,7 @@ fn in_order(store: &Store) -> Vec<String> {
                 open.extend(
                     known
                         .into_iter()
-                        .flat_map(model::RolloutSettings::depends_on)
+                        .flat_map(model::ResolvedSettings::depends_on)
                         .map(|one| (one, false)),
                 );
             }

@@ -172,7 +172,7 @@ impl Context<'_> {
         }
         // An agent that has just received a change needs a moment to report it.
         let begun = under_way_since(&words);
-        let late = begun.and_then(|begun| deadline(self.home(&instance.cluster)?, begun));
+        let late = begun.and_then(|begun| deadline(&self.view, self.home(&instance.cluster)?, begun));
         let end = self.patience(begun).into_iter().chain(late).min();
         Some(found.within(end, self.now))
     }

@@ -113,10 +113,11 @@ impl Context<'_> {
 
     /// The strategy as its author wrote it: the store keeps only its meaning.
     fn strategy(&self, used: &PlacementUse) -> String {
-        let groups = match &used.rollout {
+        let groups = match self.view.strategy(used) {
             Err(why) => return format!("the rollout strategy is invalid: {why}"),
             Ok(strategy) => &strategy.mandatory,
         };
+        let profile = self.view.rollout().strategy_profile(used.rollout.as_ref().ok());
         let key = ObjectKey::new(Kind::AddOn, "", self.view.addon.name.clone());
         let uses = self
             .hub
@@ -130,7 +131,11 @@ impl Context<'_> {
                 let text = |name: &str| written.get(name).and_then(Value::as_str);
                 text("namespace") == Some(&*used.namespace) && text("name") == Some(&*used.name)
             });
-        let strategy = written.and_then(|written| written.get("rolloutStrategy"));
+        let of_profile = profile.and_then(|name| {
+            let key = ObjectKey::new(Kind::Profile, "", name.clone());
+            self.hub.object(&key)?.pointer("/spec/rolloutStrategy")
+        });
+        let strategy = of_profile.or_else(|| written.and_then(|written| written.get("rolloutStrategy")));
         let kind = strategy
             .and_then(|strategy| strategy.get("type"))
             .and_then(Value::as_str)
@@ -147,6 +152,9 @@ impl Context<'_> {
         if !groups.is_empty() {
             let first: Vec<String> = groups.iter().map(mandatory_text).collect();
             says.extend([" mandatory groups ", &first.join(", ")]);
+        }
+        if let Some(name) = profile {
+            says.extend([" (RolloutProfile ", &**name, ")"]);
         }
         says
     }
@@ -265,7 +273,7 @@ impl Context<'_> {
             said.push("no conditions yet".to_owned());
         }
         let since = under_way_since(&self.conditions.words(instance));
-        let end = since.and_then(|since| deadline(self.home(&instance.cluster)?, since));
+        let end = since.and_then(|since| deadline(&self.view, self.home(&instance.cluster)?, since));
         said.extend(end.map(|end| {
             let tense = if self.now < end { "ends" } else { "ended" };
             format!("progressDeadline {tense} at {end}")

@@ -13,7 +13,7 @@ use api::names::conditions as types;
 use api::reason::{Class, Reason};
 use model::engine::is_promoted;
 use model::{Pace, ProgressDeadline};
-use store::{Instance, PlacementUse, Reference, Status};
+use store::{Instance, PlacementUse, Reference, Status, View};
 
 /// Condition that tells since when an instance is assigned what it has.
 const ASSIGNED: &str = "Assigned";
@@ -82,7 +82,7 @@ pub(super) fn stage(case: &Context<'_>, instance: &Instance) -> Stage {
     }
     let soak = case
         .home(&instance.cluster)
-        .and_then(pace)
+        .and_then(|home| pace(&case.view, home))
         .map(|pace| pace.soak.length())
         .unwrap_or_default();
     let promoted = case
@@ -104,8 +104,9 @@ pub(super) fn stage(case: &Context<'_>, instance: &Instance) -> Stage {
 }
 
 /// Returns how patient the rollout of a placement is.
-pub(super) fn pace(used: &PlacementUse) -> Option<Pace> {
-    used.rollout.as_ref().ok().map(|strategy| strategy.pace)
+fn pace(view: &View<'_>, used: &PlacementUse) -> Option<Pace> {
+    let strategy = view.strategy(used);
+    strategy.ok().map(|strategy| strategy.pace)
 }
 
 /// Returns since when an instance is under way to what it is assigned; nothing when it is there, or the time is unknown.
@@ -117,8 +118,8 @@ pub(super) fn under_way_since(words: &[PlannedCondition]) -> Option<Timestamp> {
 }
 
 /// Returns when a cluster that is under way since then counts as late.
-pub(super) fn deadline(used: &PlacementUse, since: Timestamp) -> Option<Timestamp> {
-    match pace(used)?.deadline {
+pub(super) fn deadline(view: &View<'_>, used: &PlacementUse, since: Timestamp) -> Option<Timestamp> {
+    match pace(view, used)?.deadline {
         ProgressDeadline::After(length) => end(since, length),
         ProgressDeadline::None => None,
     }

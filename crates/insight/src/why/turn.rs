@@ -15,7 +15,7 @@ use super::placements::{DecidedGroup, group_text, place};
 use super::stage::Stage;
 use api::reason::Reason;
 use model::upgrade::WindowState;
-use model::{Approval, MandatoryGroup};
+use model::{Approval, MandatoryGroup, RolloutWindows};
 use plan::{Turn, TurnSubject};
 use store::{InstallStrategy, PlacementUse, terms};
 
@@ -40,7 +40,7 @@ impl Context<'_> {
             (Reason::WaitingForSlot, Some(place)) => self.slot(&place, message),
             (Reason::WaitingForApproval, _) => self.approval(turn),
             (Reason::ApprovalRejected, _) => Cause::new(causes::REJECTED, message),
-            (Reason::WaitingForWindow, used) => self.window(used.as_deref(), message),
+            (Reason::WaitingForWindow, used) => self.window(cluster, used.as_deref(), message),
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
             (Reason::RolloutSettingsInvalid, _) => {
                 Cause::new(causes::SETTINGS_INVALID, message).typing(self.settings_command())
@@ -89,6 +89,9 @@ impl Context<'_> {
             let annotation = terms::SETTINGS_DELETED;
             return format!("kubectl annotate --field-manager=ops addonrollout {addon} {annotation}-");
         }
+        if self.view.profile_fault() == self.view.rollout_fault() {
+            return "kubectl get rolloutprofiles".to_owned();
+        }
         format!("kubectl edit addonrollout {addon}")
     }
 
@@ -111,9 +114,13 @@ impl Context<'_> {
         let only = own.map_or_else(String::new, |(namespace, name)| {
             format!(" --placement {}", quoted(&format!("{namespace}/{name}")))
         });
+        let command = match settings.pausing_profile().filter(|_| own.is_none()) {
+            Some(profile) => format!("kubectl edit rolloutprofile {}", quoted(profile)),
+            None => format!("tidegate rollout resume {addon}{only}"),
+        };
         Cause::new(causes::PAUSED, detail)
             .graded(Grade::Waits(None))
-            .typing(format!("tidegate rollout resume {addon}{only}"))
+            .typing(command)
     }
 
     fn failures(&self, place: &str) -> Cause {
@@ -127,7 +134,10 @@ impl Context<'_> {
         let group_of = |cluster: &&str| {
             let seat = self.seat(cluster, place)?;
             let used = self.used(place)?;
-            is_mandatory(used, seat.group, &seat.group_name).then_some(seat)
+            let strategy = self.view.strategy(used).ok()?;
+            strategy
+                .is_mandatory(seat.group, &seat.group_name)
+                .then_some(seat)
         };
         let mandatory = failed.iter().filter_map(group_of).min_by_key(|seat| seat.group);
         if let Some(first) = mandatory {
@@ -272,16 +282,22 @@ impl Context<'_> {
     }
 
     /// A closed window opens automatically, unless its schedule never matches.
-    fn window(&self, place: Option<&str>, told: &str) -> Cause {
+    fn window(&self, cluster: &str, place: Option<&str>, told: &str) -> Cause {
         let settings = self.view.rollout();
         let windows = match place.and_then(|place| place.split_once('/')) {
             Some((namespace, name)) => settings.windows(namespace, name),
             None => settings.windows_of_all(),
         };
-        let until = match windows.map(|windows| windows.at(self.now)) {
-            Some(WindowState::Shut(until)) => until,
-            Some(WindowState::Open(_)) | None => None,
+        let labels = self.view.cluster(cluster).map(|cluster| &cluster.labels);
+        let label = |key: &str| labels?.get(key).map(|value| &**value);
+        let shut = |windows: &RolloutWindows| match windows.at(self.now) {
+            WindowState::Shut(until) => Some(until),
+            WindowState::Open(_) => None,
         };
+        let until = windows
+            .and_then(shut)
+            .or_else(|| settings.cluster_windows(label).and_then(shut));
+        let until = until.flatten();
         Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
     }
 
@@ -311,9 +327,12 @@ impl Context<'_> {
         let Some((used, own)) = self.used(place).zip(own) else {
             return BTreeSet::new();
         };
-        let strategy = used.rollout.as_ref();
+        let strategy = self.view.strategy(used);
         let by_group = strategy.is_ok_and(|strategy| strategy.kind.uses_groups());
-        let is_mandatory = |(index, name): &(u32, String)| is_mandatory(used, *index, name);
+        let is_mandatory = |(index, name): &(u32, String)| {
+            let strategy = strategy.as_ref();
+            strategy.is_ok_and(|strategy| strategy.is_mandatory(*index, name))
+        };
         let own_group = (own.group, own.group_name.clone());
         let own_is_mandatory = is_mandatory(&own_group);
         let decisions = self.view.decisions(&used.namespace, &used.name);
@@ -384,18 +403,6 @@ fn dependency(cluster: &str, turn: &Turn) -> Cause {
         | TurnSubject::Approval(_)
         | TurnSubject::Config(_) => cause,
     }
-}
-
-/// Whether a decision group of a placement is mandatory.
-fn is_mandatory(used: &PlacementUse, index: u32, name: &str) -> bool {
-    let groups = used
-        .rollout
-        .as_ref()
-        .map_or(&[][..], |strategy| &strategy.mandatory);
-    groups.iter().any(|group| match group {
-        MandatoryGroup::Named(wanted) => wanted == name,
-        MandatoryGroup::At(wanted) => *wanted == index,
-    })
 }
 
 fn ends<'s>(stages: &'s [(&str, Stage)]) -> impl Iterator<Item = Timestamp> + 's {

@@ -42,6 +42,16 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
     use Act::{Needed, Waits};
     match hold {
         Hold::Preview => (Needed, "remove spec.preview to start", START),
+        Hold::PausedByProfile(_) => (
+            Waits,
+            "remove spec.pause of the RolloutProfile to continue",
+            "kubectl get rolloutprofiles",
+        ),
+        Hold::Settings(_) => (
+            Needed,
+            "correct the RolloutProfile, or spec.upgradeStrategy.profile",
+            "kubectl get rolloutprofiles",
+        ),
         Hold::Paused => (Needed, "remove spec.suspend to continue", RESUME),
         Hold::NoCanary => (
             Needed,
@@ -64,7 +74,7 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             "no action is necessary; clusters start when the freeze ends or is deleted",
             "kubectl get rolloutfreezes",
         ),
-        Hold::Window => (
+        Hold::Window | Hold::ClusterWindow => (
             Waits,
             "no action is necessary; the window opens automatically",
             LOOK,

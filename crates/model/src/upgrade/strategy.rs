@@ -16,6 +16,7 @@ use super::window::Window;
 use crate::Name;
 use crate::deadline::Soak;
 use crate::limit::{Limit, Percent, Tolerance};
+use crate::names::profile_name;
 use crate::rollout::keep;
 use crate::rule;
 use crate::scalar::Scalar;
@@ -31,6 +32,8 @@ pub const DEFAULT_OPERATORS: Duration = Duration::from_mins(20);
 /// How an upgrade is rolled out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strategy {
+    /// The name of the profile whose settings apply, if one is named.
+    pub profile: Option<Name>,
     /// The canary clusters, if any.
     pub canary: Option<ClusterSelector>,
     /// The stages behind the canary clusters, in their order.
@@ -67,6 +70,7 @@ pub struct Stage {
 impl Default for Strategy {
     fn default() -> Self {
         Self {
+            profile: None,
             canary: None,
             stages: Vec::new(),
             platform: DEFAULT_PLATFORM,
@@ -128,6 +132,7 @@ impl Strategy {
             let canary = ClusterSelector::parse(raw, &path.key("canaryClusters").key("clusterSelector"));
             read.canary = canary.map_err(|faults| wrong.extend(faults)).ok();
         }
+        read.profile = profile_name(&raw.profile, &path.key("profile"), &mut wrong);
         read.upgradeable = raw.wait_for_upgradeable.unwrap_or_default();
         read.stages = stages(&raw.stages, &path.key("stages"), &mut wrong);
         read.pools = pools(

@@ -254,7 +254,7 @@ fn unmeant(view: &View<'_>) -> Option<(Reason, String)> {
     let placements = view.addon.placements.iter();
     let drives = view.addon.strategy == InstallStrategy::Placements;
     let mut of_placements = placements.filter(|_| drives).filter_map(|by| {
-        let fault = by.rollout.as_ref().err()?;
+        let fault = view.strategy(by).err()?;
         Some((format!("placement {}/{}", by.namespace, by.name), fault))
     });
     let own = || {

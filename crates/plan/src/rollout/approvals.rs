@@ -14,12 +14,12 @@ use crate::config::{Desired, Effective};
 use ::model::engine::{Group, Hold, Unit, Verdict};
 use api::ApprovalDecision;
 use api::hash::{ConfigKey, content_hash};
-use model::{Approval, RolloutSettings};
+use model::{Approval, ResolvedSettings};
 use store::{ApprovalRecord, Instance, Layering, Name, PlacementUse, View};
 
 /// What is asked about a change over one placement.
 pub(super) struct Approvals<'v> {
-    settings: &'v RolloutSettings,
+    settings: ResolvedSettings<'v>,
     view: View<'v>,
     by: &'v PlacementUse,
     hash: Name,

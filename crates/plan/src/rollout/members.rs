@@ -167,7 +167,8 @@ fn hold_outside_windows(
             shut.map(|(notice, opens)| (Arc::new(Notice::clone(&notice).over((namespace, name))), opens))
         })
         .collect();
-    if others.is_none() && each.iter().all(Option::is_none) {
+    let has_own = settings.has_cluster_windows();
+    if !has_own && others.is_none() && each.iter().all(Option::is_none) {
         return None;
     }
     let changes = |one: &&mut Candidate<'_>| {
@@ -175,8 +176,12 @@ fn hold_outside_windows(
     };
     let mut first = None;
     for candidate in candidates.iter_mut().filter(changes) {
-        let own = candidate.home.and_then(|home| each.get(home));
-        let Some((notice, opens)) = own.unwrap_or(&others) else {
+        let of_home = candidate.home.and_then(|home| each.get(home));
+        let cluster = candidate.site.cluster.filter(|_| has_own);
+        let own = cluster.and_then(|cluster| {
+            shut(settings.cluster_windows(|key| cluster.labels.get(key).map(|value| &**value)))
+        });
+        let Some((notice, opens)) = of_home.unwrap_or(&others).as_ref().or(own.as_ref()) else {
             continue;
         };
         candidate.blocked = Some(Arc::clone(notice));
@@ -190,7 +195,7 @@ fn hold_without_settings(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     let Some(fault) = view.rollout_fault() else {
         return;
     };
-    let notice = Arc::new(Notice::bad_settings(fault));
+    let notice = Arc::new(Notice::bad_settings(&fault));
     let held = candidates.iter_mut().filter(|one| one.waits_for_turn());
     held.for_each(|one| one.blocked = Some(Arc::clone(&notice)));
 }

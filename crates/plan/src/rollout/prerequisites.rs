@@ -13,7 +13,7 @@ use crate::config::effective;
 use crate::install::wanted;
 use crate::settled::Others;
 use api::names::conditions::AVAILABLE;
-use model::{RolloutSettings, dependency_circle};
+use model::{ResolvedSettings, dependency_circle};
 use store::{Instance, Name, Reference, Status, View};
 
 /// How an add-on stands on a cluster where another one needs it.
@@ -64,7 +64,7 @@ impl<'v> Prerequisites<'v> {
         let direct = view.rollout().depends_on().iter().map(|name| &**name);
         let of = |name: &str| {
             let other = view.sibling(name).map(|other| other.rollout());
-            let named = other.into_iter().flat_map(RolloutSettings::depends_on);
+            let named = other.into_iter().flat_map(ResolvedSettings::depends_on);
             named.map(|name| &**name).collect()
         };
         Self {

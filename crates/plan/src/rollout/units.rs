@@ -18,6 +18,7 @@ use crate::config::Effective;
 use crate::install::{DecisionState, Missing, Selected};
 use crate::settled::Others;
 use crate::short_list::ShortList;
+use crate::upgrade::by_label;
 use ::model::engine::course;
 use ::model::engine::{
     Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
@@ -165,7 +166,7 @@ impl<'v> Feed<'v> {
         let per_group = view
             .placement(&by.namespace, &by.name)
             .and_then(|placement| placement.per_group);
-        let (course, fault) = match &by.rollout {
+        let (course, fault) = match view.strategy(by) {
             Ok(strategy) => (promoted(view, by, course(strategy, per_group)), None),
             Err(fault) => (Course::at_once(), Some(fault.clone())),
         };
@@ -230,7 +231,7 @@ impl<'v> Feed<'v> {
         if let Some(approvals) = &self.approvals {
             approvals.mark(candidates, self.index, &groups, &done);
         }
-        for (cluster, found) in self.in_order(candidates) {
+        for (cluster, found) in self.in_order(view, candidates) {
             let known = found.and_then(|at| candidates.get(at));
             let at = found.filter(|_| known.is_some_and(Candidate::is_there));
             let standing = self.standing(known.filter(|one| one.is_there()));
@@ -296,8 +297,12 @@ impl<'v> Feed<'v> {
     }
 
     /// Returns the selected clusters in the order in which they go, each with the place of its candidate.
-    fn in_order(&self, candidates: &[Candidate<'_>]) -> Vec<(&'v Name, Option<usize>)> {
+    fn in_order(&self, view: &View<'_>, candidates: &[Candidate<'_>]) -> Vec<(&'v Name, Option<usize>)> {
         let mut selected = joined(&self.selected.clusters, candidates);
+        if let Some(key) = view.rollout().order_by() {
+            let label = |cluster: &Name| view.cluster(cluster)?.labels.get(key).cloned();
+            by_label(&mut selected, |(cluster, _)| label(cluster));
+        }
         self.direction.arrange(&mut selected, candidates);
         selected
     }

@@ -114,7 +114,7 @@ fn held_clusters(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     let is_meant = |hold: &Hold| {
         matches!(
             hold,
-            Hold::Preview | Hold::Paused | Hold::Changing | Hold::Undecided
+            Hold::Preview | Hold::Paused | Hold::PausedByProfile(_) | Hold::Changing | Hold::Undecided
         )
     };
     if turns.closed.as_ref().is_some_and(is_meant) {

@@ -23,6 +23,7 @@ mod writes;
 
 pub use events::{Event, Grade};
 pub use forecast::{Basis, Course, CourseWave, forecast};
+pub(crate) use order::by_label;
 pub use order::compare as natural_order;
 pub use pace::Hold;
 pub use plan::{ClusterOutlook, Finalizer, Plan, Wait, plan, plan_with_outlook};

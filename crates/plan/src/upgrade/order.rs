@@ -13,6 +13,14 @@ pub(crate) fn natural<'a>(names: impl IntoIterator<Item = &'a Name>) -> Vec<&'a 
     all
 }
 
+/// Sorts into the order of the values of a label; what has none is last, and what has the same one keeps its order.
+pub(crate) fn by_label<T>(all: &mut [T], label: impl Fn(&T) -> Option<Name>) {
+    all.sort_by(|one, other| match (label(one), label(other)) {
+        (Some(one), Some(other)) => compare(&one, &other),
+        (one, other) => one.is_none().cmp(&other.is_none()),
+    });
+}
+
 /// Compares two names in that order.
 pub fn compare(one: &str, other: &str) -> Ordering {
     let (mut left, mut right) = (one, other);

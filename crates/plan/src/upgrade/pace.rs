@@ -16,13 +16,14 @@ use model::Name;
 use model::Rest;
 use model::engine::{Course, Decision, Group, GroupPace, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
-use model::{Freeze, Selector};
+use model::{Freeze, ResolvedSettings, Selector};
 use store::FreezeRecord;
 use store::upgrade::View;
 
+use crate::rollout::for_reason;
 use crate::types::earliest;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
-use crate::upgrade::order::natural;
+use crate::upgrade::order::{by_label, natural};
 use crate::upgrade::record::{Phase, Record, State};
 use crate::upgrade::run_memory::Memory;
 
@@ -31,8 +32,12 @@ use crate::upgrade::run_memory::Memory;
 pub enum Hold {
     /// Only a preview is requested.
     Preview,
+    /// It is not known what its profile sets.
+    Settings(Name),
     /// A user has paused the upgrade.
     Paused,
+    /// A profile that applies to the upgrade is paused, for this reason.
+    PausedByProfile(String),
     /// What is asked has changed, and clusters are being updated to what was asked before.
     Changing,
     /// A placement has no complete PlacementDecision yet.
@@ -47,6 +52,8 @@ pub enum Hold {
     Frozen,
     /// The window is closed.
     Window,
+    /// The windows of the cluster are closed.
+    ClusterWindow,
     /// The canary clusters are not complete.
     Canary,
     /// The clusters of this earlier stage are not complete.
@@ -62,14 +69,15 @@ impl Hold {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Preview => "Preview",
-            Self::Paused => "Paused",
+            Self::Settings(_) => Reason::RolloutSettingsInvalid.as_str(),
+            Self::Paused | Self::PausedByProfile(_) => "Paused",
             Self::Changing => "Changing",
             Self::Undecided => Reason::PlacementNotDecided.as_str(),
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
             Self::Failures => "Failures",
             Self::Frozen => Reason::RolloutFrozen.as_str(),
-            Self::Window => "Window",
+            Self::Window | Self::ClusterWindow => "Window",
             Self::Canary => "Canary",
             Self::Stage(_) | Self::Soak(_) => Reason::WaitingForStage.as_str(),
             Self::Slot => "Slot",
@@ -89,6 +97,15 @@ impl Hold {
                 )
                 .into();
             }
+            Self::Settings(fault) => {
+                return format!("the settings of the upgrade are invalid: {fault}").into();
+            }
+            Self::PausedByProfile(reason) => {
+                return format!("a RolloutProfile pauses the upgrade{}", for_reason(reason)).into();
+            }
+            Self::ClusterWindow => {
+                "the windows of the cluster are closed (spec.clusterWindows of the RolloutProfile)"
+            }
             Self::Preview => "only a preview is requested (spec.preview)",
             Self::Paused => "the upgrade is suspended (spec.suspend)",
             Self::Changing => "the spec has changed, and clusters are still upgrading to the previous target",
@@ -99,7 +116,9 @@ impl Hold {
             Self::CanaryFailed => "a canary cluster has failed",
             Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
             Self::Frozen => "a RolloutFreeze stops upgrades (kubectl get rolloutfreezes)",
-            Self::Window => "the window is closed (spec.upgradeStrategy.window)",
+            Self::Window => {
+                "the window is closed (spec.upgradeStrategy.window, or spec.windows of the RolloutProfile)"
+            }
             Self::Canary => "the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)",
             Self::Slot => "as many clusters are upgrading as spec.upgradeStrategy.maxConcurrency allows",
         };
@@ -135,15 +154,21 @@ pub(crate) struct Run<'a> {
     pub(crate) passed: bool,
     /// Whether some placement has no complete PlacementDecision yet.
     pub(crate) undecided: bool,
-    /// The clusters on which a freeze stops upgrades.
+    /// The clusters on which a freeze stops upgrades, or whose windows are closed.
     pub(crate) frozen: &'a Frozen,
+    /// The settings of the profiles.
+    pub(crate) settings: ResolvedSettings<'a>,
+    /// Why it is not known what they are.
+    pub(crate) fault: Option<&'a Name>,
 }
 
-/// The clusters on which freezes stop upgrades now.
+/// The clusters on which no upgrade starts now, because of a freeze or of their windows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Frozen {
-    clusters: BTreeSet<Name>,
+    clusters: BTreeMap<Name, Hold>,
     until: Option<Timestamp>,
+    /// The values of the label by which clusters are ordered.
+    order: BTreeMap<Name, Name>,
 }
 
 impl Frozen {
@@ -153,11 +178,13 @@ impl Frozen {
         let is_in_force =
             |record: &&&FreezeRecord| record.freeze.as_ref().map_or(true, |one| one.is_in_force(now));
         let in_force: Vec<&FreezeRecord> = view.freezes.iter().filter(is_in_force).copied().collect();
-        if in_force.is_empty() {
+        let settings = view.settings;
+        if in_force.is_empty() && !settings.has_cluster_windows() && settings.order_by().is_none() {
             return frozen;
         }
         for name in among {
             let labels = view.clusters.get(name).map(|cluster| &cluster.labels);
+            let label = |key: &str| labels?.get(key).map(String::as_str);
             for record in &in_force {
                 let selector = record.freeze.as_ref().ok().and_then(|one| one.clusters.as_ref());
                 let is_selected =
@@ -165,8 +192,19 @@ impl Frozen {
                 if selector.is_none_or(is_selected) {
                     let until = record.freeze.as_ref().ok().and_then(Freeze::until);
                     frozen.until = earliest(frozen.until, until);
-                    frozen.clusters.insert(name.clone());
+                    frozen.clusters.insert(name.clone(), Hold::Frozen);
                 }
+            }
+            match settings.cluster_windows(label).map(|windows| windows.at(now)) {
+                None => {}
+                Some(WindowState::Open(until)) => frozen.until = earliest(frozen.until, Some(until)),
+                Some(WindowState::Shut(until)) => {
+                    frozen.until = earliest(frozen.until, until);
+                    frozen.clusters.entry(name.clone()).or_insert(Hold::ClusterWindow);
+                }
+            }
+            if let Some(value) = settings.order_by().and_then(|key| label(key)) {
+                frozen.order.insert(name.clone(), Name::from(value));
             }
         }
         frozen
@@ -176,21 +214,24 @@ impl Frozen {
 /// Returns the clusters that may start now.
 pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now: Timestamp) -> Turns {
     let gate_is_open = run.spec.strategy.canary.is_none() || run.passed || are_through(stands);
-    let (window, until) = window(run.spec, now);
+    let (window, until) = window(run, now);
     let mut closed = closed(run, stands)
         .or_else(|| freeze(run.frozen, stands))
         .or(window);
-    let ordered: Vec<(&Name, &ClusterStanding)> = natural(stands.keys())
+    let mut ordered: Vec<(&Name, &ClusterStanding)> = natural(stands.keys())
         .into_iter()
         .filter_map(|name| stands.get_key_value(name))
         .collect();
+    by_label(&mut ordered, |(name, _)| run.frozen.order.get(*name).cloned());
     let stages = Stages::of(run, stands);
     let units: Vec<Unit> = ordered
         .iter()
         .map(|(name, stand)| Unit {
             group: stages.at(&stand.record),
             standing: Some(standing(stand, gate_is_open, now))
-                .filter(|standing| *standing != UnitState::ToApply || !run.frozen.clusters.contains(*name))
+                .filter(|standing| {
+                    *standing != UnitState::ToApply || !run.frozen.clusters.contains_key(*name)
+                })
                 .unwrap_or(UnitState::Blocked(None)),
             approved: true,
         })
@@ -203,7 +244,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         until: match closed {
             None => earliest(until, earliest(run.frozen.until, decision.recheck_at)),
             Some(Hold::Window) => until,
-            Some(Hold::Frozen) => run.frozen.until,
+            Some(Hold::Frozen | Hold::ClusterWindow) => run.frozen.until,
             Some(_) => None,
         },
         stage: stage.clone().map(|(_, hold)| hold),
@@ -216,9 +257,10 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         }
         let is_through = gate_is_open || stand.record.canary;
         let behind = stage.as_ref().filter(|(open, _)| *open < unit.group);
+        let frozen = run.frozen.clusters.get(name);
         let hold = match (&turns.closed, verdict) {
             (Some(hold), _) => hold.clone(),
-            (None, _) if run.frozen.clusters.contains(name) => Hold::Frozen,
+            (None, _) if frozen.is_some() => frozen.cloned().unwrap_or(Hold::Frozen),
             (None, _) if !is_through => Hold::Canary,
             (None, _) if behind.is_some() => behind.map_or(Hold::Slot, |(_, hold)| hold.clone()),
             (None, Verdict::Start) if !stand.refused => {
@@ -359,7 +401,7 @@ fn again(
     let tried = stands
         .iter()
         .filter(|(_, stand)| stand.refused && stand.want == Want::Turn && is_through(stand))
-        .filter(|(name, _)| !run.frozen.clusters.contains(*name));
+        .filter(|(name, _)| !run.frozen.clusters.contains_key(*name));
     let mut started = 0_usize;
     let mut again: Vec<Name> = Vec::new();
     for (name, stand) in tried {
@@ -383,8 +425,7 @@ fn upgrades(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, stages: &Sta
         if stand.want != Want::Upgrade && !is_next {
             continue;
         }
-        let is_frozen = run.frozen.clusters.contains(name);
-        let own = is_frozen.then_some(Hold::Frozen);
+        let own = run.frozen.clusters.get(name).cloned();
         let is_free = is_next || upgrading < stages.limit(stages.at(&stand.record));
         let hold = turns
             .closed
@@ -417,9 +458,15 @@ fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold
     let is_empty = first.peek().is_none();
     let has_failed = first.any(|stand| stand.record.state == State::Failed);
     let lacks_first = run.spec.strategy.canary.is_some() && !run.passed && is_empty && !stands.is_empty();
+    if let Some(fault) = run.fault {
+        return Some(Hold::Settings(fault.clone()));
+    }
+    let shared = run.settings.pause_of_all();
+    let by_profile = Hold::PausedByProfile(shared.unwrap_or_default().to_owned());
     let each = [
         (run.spec.preview, Hold::Preview),
         (run.spec.suspend, Hold::Paused),
+        (shared.is_some(), by_profile),
         (run.memory.changing, Hold::Changing),
         (run.undecided, Hold::Undecided),
         (lacks_first, Hold::NoCanary),
@@ -428,18 +475,20 @@ fn closed(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold
     each.into_iter().find(|(holds, _)| *holds).map(|(_, hold)| hold)
 }
 
-/// What holds the whole upgrade if every cluster that could go on is frozen.
+/// What holds the whole upgrade if every cluster that could go on is frozen, or has closed windows.
 fn freeze(frozen: &Frozen, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Hold> {
-    let mut waiting = stands
+    let waiting = stands
         .iter()
-        .filter(|(_, stand)| matches!(stand.want, Want::Turn | Want::Upgrade | Want::Hop))
-        .peekable();
-    let all = waiting.peek().is_some() && waiting.all(|(name, _)| frozen.clusters.contains(name));
-    all.then_some(Hold::Frozen)
+        .filter(|(_, stand)| matches!(stand.want, Want::Turn | Want::Upgrade | Want::Hop));
+    let holds: Option<Vec<&Hold>> = waiting.map(|(name, _)| frozen.clusters.get(name)).collect();
+    // A freeze needs more attention than windows, which open by themselves.
+    holds?.into_iter().min().cloned()
 }
 
-fn window(spec: &UpgradeSpec, now: Timestamp) -> (Option<Hold>, Option<Timestamp>) {
-    match spec.strategy.window.as_ref().map(|window| window.at(now)) {
+fn window(run: Run<'_>, now: Timestamp) -> (Option<Hold>, Option<Timestamp>) {
+    let own = run.spec.strategy.window.as_ref().map(|window| window.at(now));
+    let shared = || run.settings.windows_of_all().map(|windows| windows.at(now));
+    match own.or_else(shared) {
         None => (None, None),
         Some(WindowState::Open(until)) => (None, Some(until)),
         Some(WindowState::Shut(until)) => (Some(Hold::Window), until),

@@ -149,6 +149,8 @@ fn going(
         passed,
         undecided: view.undecided,
         frozen: &Frozen::of(view, stands.keys(), now),
+        settings: view.settings,
+        fault: view.settings_fault.as_ref(),
     };
     let turns = pace::turns(run, &stands, now);
     if let Some(outlook) = outlook {
@@ -278,11 +280,15 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, true, _) if !status::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
         (false, _, Some(Hold::Undecided))
-        | (false, false, Some(Hold::Changing | Hold::Frozen | Hold::Window)) => Reason::Waiting,
+        | (false, false, Some(Hold::Changing | Hold::Frozen | Hold::Window | Hold::ClusterWindow)) => {
+            Reason::Waiting
+        }
         (false, true, _) => Reason::Complete,
         (false, false, Some(Hold::Preview)) => Reason::Preview,
-        (false, false, Some(Hold::Paused)) => Reason::Paused,
-        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary)) => Reason::Halted,
+        (false, false, Some(Hold::Paused | Hold::PausedByProfile(_))) => Reason::Paused,
+        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary | Hold::Settings(_))) => {
+            Reason::Halted
+        }
         (false, false, Some(Hold::Canary | Hold::Stage(_) | Hold::Soak(_) | Hold::Slot) | None) => {
             if turns.gate_is_open {
                 Reason::Upgrading

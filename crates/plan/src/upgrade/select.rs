@@ -187,6 +187,8 @@ mod tests {
             works: Cow::Owned(BTreeMap::new()),
             refused: BTreeMap::new(),
             freezes: Vec::new(),
+            settings: model::ResolvedSettings::default(),
+            settings_fault: None,
             unwritten: None,
         };
         let spec = UpgradeSpec::parse(&raw, &kubernetes::field::Path::root()).expect("a spec");

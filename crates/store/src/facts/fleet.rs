@@ -19,7 +19,9 @@ use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
 use crate::record::Content;
 use crate::registration::RoleFacts;
-use model::{ConfigReference, ConfigType, InstallNamespace, RolloutSettings};
+use model::{
+    ConfigReference, ConfigType, InstallNamespace, Name, ResolvedSettings, RolloutProfile, RolloutSettings,
+};
 
 /// Values under two names, the outer one first.
 pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
@@ -35,6 +37,10 @@ pub struct Facts {
     pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
     /// Settings of the rollouts of add-ons; an add-on of which nothing is set, or nothing that can be read, is absent.
     pub rollouts: Arc<BTreeMap<Arc<str>, Arc<RolloutSettings>>>,
+    /// Profiles of rollouts by name.
+    pub profiles: Arc<BTreeMap<Arc<str>, ProfileFacts>>,
+    /// The upgrades that name a profile, as namespace/name, by profile.
+    pub upgrade_profiles: Arc<BTreeMap<Arc<str>, BTreeSet<String>>>,
     /// Placements by namespace, then name.
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
@@ -61,6 +67,15 @@ pub struct Facts {
     pub confirmed: Confirmed,
     /// The install namespaces that placements give, in the hub's own word: it counts instead of what was watched.
     pub given: Arc<BTreeMap<ObjectKey, Option<InstallNamespace>>>,
+}
+
+/// A profile of rollouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProfileFacts {
+    /// Whether it is the default of the hub.
+    pub is_default: bool,
+    /// What it sets; absent where it is invalid.
+    pub profile: Option<Arc<RolloutProfile>>,
 }
 
 impl Facts {
@@ -96,6 +111,18 @@ impl Facts {
     #[must_use]
     pub fn with_rollout(mut self, addon: &str, settings: RolloutSettings) -> Self {
         Arc::make_mut(&mut self.rollouts).insert(addon.into(), Arc::new(settings));
+        self
+    }
+
+    /// Returns these facts with a profile of rollouts.
+    #[must_use]
+    pub fn with_profile(mut self, profile: RolloutProfile) -> Self {
+        let facts = ProfileFacts {
+            is_default: profile.is_default,
+            profile: Some(Arc::new(profile)),
+        };
+        let name = facts.profile.as_ref().map(|profile| profile.name.clone());
+        Arc::make_mut(&mut self.profiles).insert(name.unwrap_or_default(), facts);
         self
     }
 
@@ -226,6 +253,19 @@ impl Facts {
     /// Returns the settings of the rollouts of an add-on.
     pub fn rollout(&self, addon: &str) -> Option<&RolloutSettings> {
         self.rollouts.get(addon).map(Arc::as_ref)
+    }
+
+    /// Returns the settings that count for an object with these settings: with those of the profile that they name and of the default one.
+    pub fn resolve<'f>(&'f self, own: &'f RolloutSettings) -> ResolvedSettings<'f> {
+        let valid = |name: &Name| self.profiles.get(name)?.profile.as_deref();
+        let mut defaults = self.profiles.values().filter(|profile| profile.is_default);
+        let default = defaults.next().and_then(|facts| facts.profile.as_deref());
+        own.resolve(own.profile().and_then(valid), default)
+    }
+
+    /// Returns the settings that count for the rollouts of an add-on.
+    pub fn settings(&self, addon: &str) -> ResolvedSettings<'_> {
+        self.resolve(self.rollout(addon).unwrap_or_default())
     }
 
     /// Returns the names of all add-ons.

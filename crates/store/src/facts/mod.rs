@@ -13,7 +13,7 @@ mod sharded_map;
 pub use addon::{AddonFacts, AddonPlacement, CreationTemplate, VersionFacts};
 pub use cluster::ClusterFacts;
 pub use confirmed::{Completeness, Confirmed, LiveFact, Word};
-pub use fleet::{ByTwoNames, Facts};
+pub use fleet::{ByTwoNames, Facts, ProfileFacts};
 pub use objects::{
     ConfigFacts, ConfigPresence, GroupFacts, NAMESPACE_NAME, NamespaceFacts, PlacementFacts, Rights,
     UserRight, config_key,

@@ -299,6 +299,13 @@ kinds! {
         Need::WhereServed,
         Holds::Everything,
     );
+    /// `RolloutProfile`, whose settings many add-ons and upgrades share
+    Profile = Row::new(
+        cluster_scoped(OWN_GROUP, "v1alpha1", "RolloutProfile", "rolloutprofiles"),
+        Need::WhereServed,
+        Holds::Everything,
+    )
+    .for_admission(Read::Watched);
     /// `Namespace`, of which only policies ask
     Namespace = Row::new(
         cluster_scoped("", "v1", "Namespace", "namespaces"),

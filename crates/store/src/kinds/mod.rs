@@ -13,6 +13,7 @@ pub(super) mod granted;
 mod instance;
 pub(super) mod kept_content;
 pub(super) mod namespace;
+pub(super) mod profile;
 pub(super) mod rollout;
 mod signing_request;
 mod stored;
@@ -23,7 +24,7 @@ mod work;
 stored::list! {
     addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, approval::Approval, freeze::Freeze,
     granted::HubClusterRole, configs::HubConfig, granted::HubRole, instance::Instance,
-    kept_content::KeptContent, namespace::Namespace, decision::Placement, granted::Role, granted::RoleBinding, rollout::Rollout,
+    kept_content::KeptContent, namespace::Namespace, decision::Placement, profile::Profile, granted::Role, granted::RoleBinding, rollout::Rollout,
     granted::ServiceAccount, cluster_set::SetBinding, signing_request::SigningRequest,
     configs::Template, upgrade::Upgrade, upgrade_work::UpgradeWork, work::Work,
 }

@@ -2,7 +2,7 @@
 //!
 //! Decides that its settings concern all clusters of the add-on of its name, and its status none of them.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -13,13 +13,13 @@ use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
 use crate::parts::mentions::Mentioned;
-use crate::record::RollUp;
+use crate::record::{PlacementUse, RollUp};
 use crate::store::Store;
 use crate::terms;
 use crate::view::View;
 use api::AddOnRollout;
 use kubernetes::field::Path;
-use model::{Name, RolloutSettings};
+use model::{Name, ResolvedSettings, RolloutSettings, RolloutStrategy};
 
 /// The row of the kind.
 pub(crate) struct Rollout;
@@ -39,9 +39,13 @@ impl Plain for Rollout {
             .unwrap_or_default();
         status.remove("conditions");
         let settings = RolloutSettings::parse(&parsed.spec, &Path::root().key("spec"));
+        let mut named = |name: &str| (!name.is_empty()).then(|| store.names.share(name));
+        let (profile, default_profile) = (named(&parsed.spec.profile), named(&stated.default_profile));
         Ok(RollUp {
             meta: meta(&parsed.metadata)?,
             addon: store.names.share(&parsed.spec.addon),
+            profile,
+            default_profile,
             settings: settings.map(Arc::new).map_err(|wrong| text_of(&wrong)),
             replaces_settings: annotation(&parsed.metadata, terms::SETTINGS_DELETED).is_some(),
             owners: owners(parsed.metadata.owner_references.as_ref(), &mut store.names),
@@ -53,13 +57,16 @@ impl Plain for Rollout {
     fn changed(store: &mut Store, key: &ObjectKey, before: Option<&RollUp>, touched: &mut Touched) {
         let owner = Owner::addon(&key.name);
         let place = key.place();
-        let held = |record: &RollUp| (record.settings.clone(), record.replaces_settings);
+        let held = |record: &RollUp| {
+            let default = record.default_profile.clone();
+            (record.settings.clone(), record.replaces_settings, default)
+        };
         let now = store.kept.get::<Self>(&place).map(held);
         if now == before.map(held) {
             store.changes.of_none(&owner);
         } else {
             let name = store.names.share(&key.name);
-            let (now, before) = (now.map(|(now, _)| now), before.map(|record| &record.settings));
+            let (now, before) = (now.map(|(now, ..)| now), before.map(|record| &record.settings));
             let was_set = before.is_some_and(is_set);
             if now.is_some() {
                 store.tombstones.settings.remove(&name);
@@ -97,30 +104,63 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Returns the settings that count for an object with these settings and this profile.
+    pub(crate) fn resolve<'s>(
+        &'s self,
+        own: Option<&'s RolloutSettings>,
+        named: Option<&str>,
+    ) -> ResolvedSettings<'s> {
+        let [named, default] = self.profiles(named);
+        own.unwrap_or_default().resolve(named, default)
+    }
+}
+
 impl<'s> View<'s> {
     /// Returns the settings of the add-on's rollouts. While they cannot be read nothing is set, and [`Self::rollout_fault`] says why.
-    pub fn rollout(&self) -> &'s RolloutSettings {
-        static NONE: LazyLock<RolloutSettings> = LazyLock::new(RolloutSettings::default);
-        match self.store.rollout_settings(&self.addon.name) {
-            Some(Ok(settings)) => settings,
-            Some(Err(_)) | None => &NONE,
-        }
+    pub fn rollout(&self) -> ResolvedSettings<'s> {
+        let own = self.store.rollout_settings(&self.addon.name);
+        let own = own.and_then(|own| own.as_deref().ok());
+        let record = self.roll_up();
+        self.store
+            .resolve(own, record.and_then(|record| record.profile.as_deref()))
+    }
+
+    /// Returns how changes are rolled out over a placement, or what is wrong with its strategy.
+    pub fn strategy(&self, by: &'s PlacementUse) -> Result<&'s RolloutStrategy, &'s Name> {
+        by.rollout.as_ref().map(|own| self.rollout().strategy(own))
     }
 
     /// Returns why it is not known what is set: then no change starts.
-    pub fn rollout_fault(&self) -> Option<&'s Name> {
-        static DELETED: LazyLock<Name> = LazyLock::new(|| {
+    pub fn rollout_fault(&self) -> Option<Name> {
+        let unread = self.store.rollout_settings(&self.addon.name);
+        let unread = unread.and_then(|settings| settings.as_ref().err());
+        let deleted = || {
             let annotation = terms::SETTINGS_DELETED;
             let told = format!(
                 "the AddOnRollout of the add-on was deleted with its settings: apply the settings again if they are needed, then remove the \
                  annotation {annotation} of the AddOnRollout"
             );
-            Name::from(told)
-        });
-        let unread = self.store.rollout_settings(&self.addon.name);
-        let unread = unread.and_then(|settings| settings.as_ref().err());
-        let deleted = self.lacks_settings().then(|| &*DELETED);
-        self.addon.outdated.as_ref().or(unread).or(deleted)
+            self.lacks_settings().then(|| Name::from(told))
+        };
+        let own = self.addon.outdated.as_ref().or(unread).cloned();
+        own.or_else(deleted).or_else(|| self.profile_fault())
+    }
+
+    /// Returns why it is not known what the profiles of the add-on set.
+    pub fn profile_fault(&self) -> Option<Name> {
+        let record = self.roll_up();
+        let named = record.and_then(|record| record.profile.as_deref());
+        let default = record.and_then(|record| record.default_profile.as_deref());
+        self.store.profile_fault(named, default)
+    }
+
+    /// Returns the name of the default profile; absent while there is none. One that was deleted stays until an administrator has decided.
+    pub fn default_profile(&self) -> Option<&'s Name> {
+        let known = self.roll_up().and_then(|record| record.default_profile.as_ref());
+        let deleted = known.filter(|name| self.store.profile(name).is_none());
+        let present = self.store.default_profiles().next().map(|record| &record.name);
+        present.or(deleted)
     }
 
     /// Returns whether the AddOnRollout was deleted with its settings, and no user has decided since that changes go on.

@@ -69,6 +69,15 @@ impl Plain for Upgrade {
     }
 }
 
+impl UpgradeRecord {
+    /// Returns the name of the profile that the upgrade names.
+    pub(crate) fn profile(&self) -> Option<&str> {
+        let strategy = self.spec.upgrade_strategy.as_ref();
+        let name = strategy.map(|strategy| strategy.profile.as_str());
+        name.filter(|name| !name.is_empty())
+    }
+}
+
 /// The placements that an upgrade selects by.
 fn placements(record: &UpgradeRecord) -> impl Iterator<Item = Place> {
     let each = record.spec.placement.iter();

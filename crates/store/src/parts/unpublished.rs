@@ -39,6 +39,7 @@ pub(crate) struct Changed {
     pub(crate) configs: BTreeSet<ConfigRef>,
     pub(crate) hub_roles: BTreeSet<ObjectKey>,
     pub(crate) peers: BTreeSet<Name>,
+    pub(crate) profiles: BTreeSet<Name>,
     /// Whether any upgrade of clusters has.
     pub(crate) upgrades: bool,
 }

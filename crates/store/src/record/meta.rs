@@ -144,6 +144,10 @@ pub struct RollUp {
     pub meta: Meta,
     /// `spec.addon`
     pub addon: Name,
+    /// The profile that it names, also where its settings are invalid.
+    pub profile: Option<Name>,
+    /// The default profile by which its changes went, as its status has it.
+    pub default_profile: Option<Name>,
     /// The settings of its rollouts, or what is wrong with them.
     pub settings: Result<Arc<RolloutSettings>, Name>,
     /// Whether it was created because one with settings was deleted.

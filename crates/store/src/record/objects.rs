@@ -84,6 +84,19 @@ pub struct FreezeRecord {
     pub freeze: Result<model::Freeze, String>,
 }
 
+/// A `RolloutProfile`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProfileRecord {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// Its name.
+    pub name: Name,
+    /// Whether it is the default of the hub.
+    pub is_default: bool,
+    /// What it sets, or what is wrong with it: then nothing starts where it applies.
+    pub profile: Result<Arc<model::RolloutProfile>, Name>,
+}
+
 /// A `RolloutApproval`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRecord {

@@ -86,6 +86,8 @@ impl Store {
             clusters: Cow::Borrowed(&self.upgrades.clusters),
             works: Cow::Borrowed(&self.upgrades.works),
             freezes: self.freezes().filter(|record| stops_upgrades(record)).collect(),
+            settings: self.resolve(None, found.profile()),
+            settings_fault: self.profile_fault(found.profile(), None),
             refused,
             unwritten,
         })

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
 use api::hash::Keys;
-use model::Name;
 use model::upgrade::PlacementKey;
+use model::{Name, ResolvedSettings};
 
 use crate::record::FreezeRecord;
 use crate::upgrade::access::PlacementAccess;
@@ -39,6 +39,10 @@ pub struct View<'a> {
     pub works: Cow<'a, BTreeMap<Name, WorksByName>>,
     /// The freezes that may stop upgrades, in force or not.
     pub freezes: Vec<&'a FreezeRecord>,
+    /// The settings of its profile and of the default one.
+    pub settings: ResolvedSettings<'a>,
+    /// Why it is not known what they are: then no cluster starts.
+    pub settings_fault: Option<Name>,
     /// By cluster: the work that the hub refuses to write for this upgrade, and what it says.
     pub refused: BTreeMap<Name, Refusal>,
     /// What the hub says when it refuses to write the upgrade itself.
@@ -70,6 +74,8 @@ impl View<'_> {
             clusters: Cow::Owned(BTreeMap::new()),
             works: Cow::Owned(BTreeMap::new()),
             freezes: self.freezes.clone(),
+            settings: self.settings,
+            settings_fault: self.settings_fault.clone(),
             refused: self.refused.clone(),
             unwritten: self.unwritten.clone(),
         }

@@ -85,7 +85,10 @@ fn untimely(view: &View<'_>, starting: &[&Instance], now: Timestamp) -> Option<S
             FoundHome::None => settings.windows_of_all(),
             FoundHome::Unclear => None,
         };
-        windows.is_some_and(|windows| matches!(windows.at(now), WindowState::Shut(_)))
+        let labels = view.cluster(cluster).map(|cluster| &cluster.labels);
+        let own = settings.cluster_windows(|key| labels?.get(key).map(|value| &**value));
+        let mut both = [windows, own].into_iter().flatten();
+        both.any(|windows| matches!(windows.at(now), WindowState::Shut(_)))
     };
     let has_something = |instance: &&&Instance| {
         let mut references = instance.references.iter();

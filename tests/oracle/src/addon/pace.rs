@@ -26,7 +26,7 @@ pub(super) fn broken(
     }
     let mut broken: Vec<String> = homeless(view, homes, written, now).into_iter().collect();
     for (index, by) in rolling_entries(view) {
-        let Ok(strategy) = &by.rollout else { continue };
+        let Ok(strategy) = view.strategy(by) else { continue };
         let paused = view.rollout().pause(&by.namespace, &by.name).is_some();
         let per_group = view
             .placement(&by.namespace, &by.name)

@@ -31,28 +31,39 @@ impl<'a> Facts<'a> {
     pub(super) fn of(view: &'a View<'a>, plan: &'a Plan, now: Timestamp) -> Option<Self> {
         let spec = UpgradeSpec::parse(view.upgrade.spec, &Path::root()).ok()?;
         let window = spec.strategy.window.as_ref().map(|window| window.at(now));
+        let shared = view.settings.windows_of_all().map(|windows| windows.at(now));
+        let window = window.or(shared);
+        let is_shut = matches!(window, Some(WindowState::Shut(_)))
+            || view.settings.pause_of_all().is_some()
+            || view.settings_fault.is_some();
         Some(Self {
             view,
             plan,
-            is_shut: matches!(window, Some(WindowState::Shut(_))),
+            is_shut,
             spec,
             after: plan.status.as_ref().unwrap_or(view.upgrade.status),
             now,
         })
     }
 
-    /// Whether a freeze applies to a cluster.
+    /// Whether a freeze applies to a cluster, or its windows are closed.
     pub(super) fn is_frozen(&self, cluster: &str) -> bool {
         let labels = self.view.clusters.get(cluster).map(|cluster| &cluster.labels);
-        self.view.freezes.iter().any(|record| match &record.freeze {
-            Err(_) => true,
-            Ok(freeze) => {
-                let selector = freeze.clusters.as_ref();
-                let is_selected =
-                    selector.is_none_or(|selector| labels.is_some_and(|labels| selector.matches_map(labels)));
-                freeze.is_in_force(self.now) && is_selected
-            }
-        })
+        let windows = self
+            .view
+            .settings
+            .cluster_windows(|key| labels?.get(key).map(String::as_str));
+        let is_shut = windows.is_some_and(|windows| matches!(windows.at(self.now), WindowState::Shut(_)));
+        is_shut
+            || self.view.freezes.iter().any(|record| match &record.freeze {
+                Err(_) => true,
+                Ok(freeze) => {
+                    let selector = freeze.clusters.as_ref();
+                    let is_selected = selector
+                        .is_none_or(|selector| labels.is_some_and(|labels| selector.matches_map(labels)));
+                    freeze.is_in_force(self.now) && is_selected
+                }
+            })
     }
 
     /// The work of a stage on a cluster, when it is ours and stays.

@@ -181,6 +181,13 @@ pub struct OperatorRef {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, rename_all = "camelCase")]
 pub struct UpgradeStrategy {
+    /// Name of a RolloutProfile. Its pause, windows, clusterWindows and orderBy apply to the upgrade, windows only if no window is set here.
+    #[serde(
+        deserialize_with = "null_is_default",
+        skip_serializing_if = "String::is_empty"
+    )]
+    pub profile: String,
+
     /// The canary clusters, which are upgraded first. If one of them fails, no other cluster starts.
     pub canary_clusters: Option<UpgradeCanary>,
 

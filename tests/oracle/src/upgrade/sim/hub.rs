@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
 use kubernetes::field::Path;
 use model::upgrade::PlacementKey;
-use model::{Freeze, Name};
+use model::{Freeze, Name, ResolvedSettings, RolloutProfile, RolloutSettings};
 
 use plan::upgrade::Write;
 use plan::upgrade::{Finalizer, Plan, plan};
@@ -106,6 +106,8 @@ pub(crate) struct Hub {
     pub(crate) undecided: bool,
     /// The freezes.
     pub(crate) freezes: Vec<FreezeRecord>,
+    /// The profile that applies.
+    pub(crate) profile: Option<RolloutProfile>,
     /// Why clusters accept no other minor version.
     pub(crate) not_upgradeable: BTreeMap<Name, String>,
     /// How many seconds after the cluster its worker pools are updated.
@@ -114,6 +116,11 @@ pub(crate) struct Hub {
 }
 
 impl Hub {
+    /// The settings of the profile that applies.
+    fn settings(&self) -> ResolvedSettings<'_> {
+        <&RolloutSettings>::default().resolve(self.profile.as_ref(), None)
+    }
+
     pub(crate) fn new(clusters: usize) -> Self {
         let mut hub = Self {
             now: "2026-01-05T00:00:00Z".parse().expect("a time"),
@@ -128,6 +135,7 @@ impl Hub {
             unproven: BTreeSet::new(),
             undecided: false,
             freezes: Vec::new(),
+            profile: None,
             not_upgradeable: BTreeMap::new(),
             pools: 0,
             revision: 0,
@@ -234,6 +242,8 @@ impl Hub {
                     .collect(),
             ),
             freezes: self.freezes.iter().collect(),
+            settings: self.settings(),
+            settings_fault: None,
             refused: self.refused.clone(),
             unwritten: None,
         }
