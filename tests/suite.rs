@@ -57,6 +57,7 @@ mod pure {
     mod real_assets;
     mod real_hub;
     mod reference_pages;
+    mod regions;
     mod removals;
     mod rendered_works;
     mod rule_pages;

@@ -35,6 +35,7 @@ test_each! {
     upgrade_operators_only
     upgrade_pause_and_join
     upgrade_post_action_fails
+    upgrade_stages
     upgrade_with_operators
 }
 

@@ -7,6 +7,8 @@ use serde_json::Value;
 pub(super) struct ApprovalBody<'a> {
     /// `spec.addon`
     pub(super) addon: Option<&'a str>,
+    /// `spec.upgrade`
+    pub(super) upgrade: Option<&'a str>,
     /// `spec.placement`
     pub(super) placement: Option<&'a str>,
     /// `spec.group`
@@ -25,6 +27,7 @@ impl<'a> ApprovalBody<'a> {
         let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
         Self {
             addon: text("/spec/addon"),
+            upgrade: text("/spec/upgrade"),
             placement: text("/spec/placement"),
             group: text("/spec/group"),
             decision: object.pointer("/spec/decision"),

@@ -41,6 +41,7 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 };
 pub use rollout_approval::{
     ApprovalDecision, RolloutApproval, RolloutApprovalSpec, RolloutApprovalStatus, approval_name,
+    upgrade_approval_name,
 };
 pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
 pub use rollout_profile::{ClusterWindows, RolloutProfile, RolloutProfileSpec};

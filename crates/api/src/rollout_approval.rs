@@ -1,4 +1,4 @@
-//! RolloutApproval: a change that waits before a decision group, and the decision of a person about it.
+//! RolloutApproval: a change that waits before a decision group, or an upgrade that waits before a stage, and the decision of a person.
 //!
 //! Holds its wire shape only. The controllers create the object and write its status; the webhook records who has decided. The group is
 //! our own.
@@ -26,8 +26,9 @@ use super::lenient::{absent_is_default, null_is_default};
     status = "RolloutApprovalStatus",
     derive = "PartialEq",
     derive = "Default",
-    doc = "RolloutApproval shows a change that waits before a decision group, and has the decision about it. Tidegate creates it; set spec.decision to approve or reject the change.",
+    doc = "RolloutApproval shows a change that waits before a decision group, or a cluster upgrade that waits before a stage, and has the decision about it. Tidegate creates it; set spec.decision to approve or reject the change.",
     printcolumn(name = "Add-On", type_ = "string", json_path = ".spec.addon"),
+    printcolumn(name = "Upgrade", type_ = "string", json_path = ".spec.upgrade"),
     printcolumn(name = "Placement", type_ = "string", json_path = ".spec.placement"),
     printcolumn(name = "Group", type_ = "string", json_path = ".spec.group"),
     printcolumn(name = "State", type_ = "string", json_path = ".status.state"),
@@ -48,17 +49,18 @@ use super::lenient::{absent_is_default, null_is_default};
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
 )]
 #[serde(default, rename_all = "camelCase", remote = "Self")]
-#[schemars(extend("required" = ["addon", "group", "placement"]))]
+#[schemars(extend("required" = ["group"]))]
 pub struct RolloutApprovalSpec {
-    /// Name of the ClusterManagementAddOn.
-    #[schemars(length(min = 1))]
+    /// Name of the ClusterManagementAddOn; empty for an upgrade.
     pub addon: String,
 
-    /// The placement, as namespace/name.
-    #[schemars(length(min = 1))]
+    /// The ManagedClustersUpgrade, as namespace/name; empty for an add-on.
+    pub upgrade: String,
+
+    /// The placement of the add-on, as namespace/name.
     pub placement: String,
 
-    /// The decision group: its name, or its index if it has no name.
+    /// The decision group: its name, or its index if it has no name. For an upgrade, the name of the stage.
     #[schemars(length(min = 1))]
     pub group: String,
 
@@ -67,6 +69,17 @@ pub struct RolloutApprovalSpec {
 }
 
 absent_is_default!(RolloutApprovalSpec);
+
+impl RolloutApprovalSpec {
+    /// Returns the name of the object that is about this group or stage.
+    pub fn object_name(&self) -> String {
+        if self.upgrade.is_empty() {
+            approval_name(&self.addon, &self.placement, &self.group)
+        } else {
+            upgrade_approval_name(&self.upgrade, &self.group)
+        }
+    }
+}
 
 /// A decision. It is about one content only: when the change is edited, it waits again.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
@@ -121,10 +134,21 @@ pub struct RolloutApprovalStatus {
 /// Returns the name of the approval of a decision group: the add-on, the placement (`namespace/name`) and the group with points between
 /// them. A part that could be read in two ways, or that is no name, adds a digest.
 pub fn approval_name(addon: &str, placement: &str, group: &str) -> String {
+    named(&[addon, placement, group], "", 4)
+}
+
+/// Returns the name of the approval of a stage: `upgrade.cluster`, the upgrade (`namespace/name`) and the stage with points between them.
+/// A name that could be read in two ways, or that is none, has a digest.
+pub fn upgrade_approval_name(upgrade: &str, stage: &str) -> String {
+    // One point more than the name of any decision group without a digest.
+    named(&[upgrade, stage], "upgrade.cluster.", 5)
+}
+
+fn named(parts: &[&str], prefix: &str, labels: usize) -> String {
     const LONGEST: usize = 200;
     const DIGITS: usize = 8;
-    let parts = [addon, &placement.replacen('/', ".", 1), group];
-    let joined = parts.join(".");
+    let each: Vec<String> = parts.iter().map(|part| part.replacen('/', ".", 1)).collect();
+    let joined = format!("{prefix}{}", each.join("."));
     let is_sign = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || "-.".contains(sign);
     let name: String = joined
         .to_ascii_lowercase()
@@ -132,11 +156,11 @@ pub fn approval_name(addon: &str, placement: &str, group: &str) -> String {
         .map(|sign| if is_sign(sign) { sign } else { '-' })
         .take(LONGEST)
         .collect();
-    let is_plain = name == joined && joined.split('.').count() == 4 && joined.split('.').all(is_label);
+    let is_plain = name == joined && joined.split('.').count() == labels && joined.split('.').all(is_label);
     if is_plain {
         return name;
     }
-    let digest = SpecHash::of_text(&json!([addon, placement, group]).to_string()).to_string();
+    let digest = SpecHash::of_text(&json!(parts).to_string()).to_string();
     let digest: String = digest.chars().take(DIGITS).collect();
     format!("{}-{digest}", name.trim_end_matches(['-', '.']))
 }
@@ -156,7 +180,13 @@ mod tests {
             "hello.default.all.prod"
         );
         assert_eq!(approval_name("hello", "default/all", "2"), "hello.default.all.2");
+        assert_eq!(
+            upgrade_approval_name("default/ocp", "prod"),
+            "upgrade.cluster.default.ocp.prod"
+        );
         let odd = [
+            upgrade_approval_name("default/ocp-4.18", "prod"),
+            approval_name("upgrade", "cluster/default.ocp", "prod"),
             approval_name("hello", "default/all", "Prod"),
             approval_name("hello", "default/all", "prod_"),
             approval_name("hello", "default/a.b", "c"),

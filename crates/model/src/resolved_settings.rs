@@ -168,6 +168,13 @@ impl<'a> ResolvedSettings<'a> {
         asked.any(|asked| asked == ALL || (!group.is_empty() && asked == group) || asked.parse() == Ok(index))
     }
 
+    /// Returns whether the clusters of a stage of an upgrade wait for approval: `approvalBefore` of a profile names the stage, or its index.
+    pub fn approves_stage(self, index: usize, stage: &str) -> bool {
+        let groups = self.levels_of_all().find_map(|level| level.groups.as_deref());
+        let mut groups = groups.unwrap_or_default().iter();
+        groups.any(|group| group == ALL || group == stage || group.parse() == Ok(index))
+    }
+
     /// Returns what becomes of a rollout over a placement that has stopped.
     pub fn on_failure(self, namespace: &str, name: &str) -> OnFailure {
         let set = self.levels(namespace, name).find_map(|level| level.on_failure);

@@ -1,16 +1,16 @@
-//! The RolloutApprovals of an add-on: one for each decision group before which changes wait.
+//! RolloutApprovals: one for each decision group of an add-on, or stage of an upgrade, before which changes wait.
 //!
 //! Decides when one is created, what its status shows, and when it is deleted. Who waits is decided in `rollout/approvals`; the decision of
 //! a person is in the spec, which is never written.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::owners;
-use super::rollout::{Asked, AskedGroup, Placed};
+use super::rollout::{AskedGroup, Placed};
 use super::types::{Action, Revision};
-use api::{ApprovalDecision, approval_name};
+use api::{ApprovalDecision, RolloutApprovalSpec};
 use store::{ApprovalRecord, Kind, Name, ObjectKey, PlacementUse, Progression, RollUps, View};
 
 /// So many approved contents are remembered: a change back to one of them needs no new approval.
@@ -25,65 +25,97 @@ pub(super) fn managed(
     if view.settings().roll_ups != RollUps::InOwnKind || !view.shows_approvals() {
         return Vec::new();
     }
-    let mut actions = Vec::new();
-    let mut wanted = BTreeSet::new();
+    let addon = &view.addon.name;
+    let mut wanted = Vec::new();
     for (by, one) in placed {
         let Some(asked) = &one.asked else { continue };
         let place = format!("{}/{}", by.namespace, by.name);
-        let progression = progressions.into_iter().flatten();
-        let progression = progression
-            .into_iter()
-            .find(|one| one.namespace == by.namespace && one.name == by.name);
-        for group in &asked.groups {
-            let name = approval_name(&view.addon.name, &place, &group.name);
-            let key = ObjectKey::new(Kind::Approval, "", name.as_str());
-            wanted.insert(key.clone());
-            let known = view.approvals().find(|(at, _)| *at.1 == *name);
-            match known {
-                None if group.waiting > 0 => actions.push(create(view, key, &place, group)),
-                None => {}
-                Some((_, record)) => {
-                    actions.extend(status(key, record, asked, group, progression));
-                }
-            }
-        }
+        let mut progressions = progressions.into_iter().flatten();
+        let progression = progressions.find(|one| one.namespace == by.namespace && one.name == by.name);
+        let changes = progression.map(changes).unwrap_or_default();
+        wanted.extend(asked.groups.iter().map(|group| Wanted {
+            spec: RolloutApprovalSpec {
+                addon: addon.to_string(),
+                placement: place.clone(),
+                group: group.name.to_string(),
+                ..RolloutApprovalSpec::default()
+            },
+            hash: &asked.hash,
+            group,
+            changes: changes.clone(),
+        }));
     }
-    let surplus = view.approvals().filter_map(|(place, record)| {
-        let key = ObjectKey::at(Kind::Approval, place);
-        (!wanted.contains(&key) && !record.meta.deleting).then(|| Action::Delete {
-            before: Revision::from(&record.meta),
-            object: key,
-            why: "changes do not wait before this decision group any more",
-        })
-    });
-    actions.extend(surplus);
+    let known = view.approvals().map(|(place, record)| (&place.1, record));
+    let owners = json!([owners::of_addon(view.addon, true)]);
+    writes(&known.collect(), &wanted, Some(&owners))
+}
+
+/// An approval that a group or a stage needs.
+pub(crate) struct Wanted<'a> {
+    /// What it is about.
+    pub(crate) spec: RolloutApprovalSpec,
+    /// The hash of the present content.
+    pub(crate) hash: &'a str,
+    /// How the group or the stage stands.
+    pub(crate) group: &'a AskedGroup,
+    /// What changes.
+    pub(crate) changes: Vec<String>,
+}
+
+/// Returns the writes that make the known approvals what they should be: one is created when clusters wait for it, and deleted when it is not
+/// needed any more.
+pub(crate) fn writes(
+    known: &BTreeMap<&Name, &ApprovalRecord>,
+    wanted: &[Wanted<'_>],
+    owners: Option<&Value>,
+) -> Vec<Action> {
+    let mut actions = Vec::new();
+    let mut needed = BTreeSet::new();
+    for one in wanted {
+        let name = Name::from(one.spec.object_name());
+        match known.get(&name) {
+            None if one.group.waiting > 0 => actions.push(create(&name, one, owners)),
+            None => {}
+            Some(record) => actions.extend(status(&name, record, one)),
+        }
+        needed.insert(name);
+    }
+    let surplus = known
+        .iter()
+        .filter(|(name, record)| !needed.contains(**name) && !record.meta.deleting);
+    actions.extend(surplus.map(|(name, record)| Action::Delete {
+        before: Revision::from(&record.meta),
+        object: key(name),
+        why: "changes do not wait before this decision group any more",
+    }));
     actions
 }
 
-fn create(view: &View<'_>, key: ObjectKey, place: &str, group: &AskedGroup) -> Action {
+fn key(name: &Name) -> ObjectKey {
+    ObjectKey::new(Kind::Approval, "", name.clone())
+}
+
+fn create(name: &Name, wanted: &Wanted<'_>, owners: Option<&Value>) -> Action {
+    let mut metadata = Map::from_iter([("name".to_owned(), Value::from(&**name))]);
+    metadata.extend(owners.map(|owners| ("ownerReferences".to_owned(), owners.clone())));
     let body = json!({
         "apiVersion": Kind::Approval.api_version(),
         "kind": Kind::Approval.address().kind,
-        "metadata": {"name": &*key.name, "ownerReferences": [owners::of_addon(view.addon, true)]},
-        "spec": {"addon": &*view.addon.name, "placement": place, "group": &*group.name},
+        "metadata": metadata,
+        "spec": wanted.spec,
     });
     Action::Create {
-        object: key,
+        object: key(name),
         body: body.into(),
         why: "clusters wait for approval",
     }
 }
 
-fn status(
-    key: ObjectKey,
-    record: &ApprovalRecord,
-    asked: &Asked,
-    group: &AskedGroup,
-    progression: Option<&Progression>,
-) -> Option<Action> {
+fn status(name: &Name, record: &ApprovalRecord, one: &Wanted<'_>) -> Option<Action> {
     if record.meta.deleting {
         return None;
     }
+    let group = one.group;
     let state = match (group.rejected, group.approved, group.waiting) {
         (true, _, _) => "Rejected",
         (false, true, _) => "Approved",
@@ -92,12 +124,11 @@ fn status(
     };
     let mut wanted = Map::from_iter([
         ("state".to_owned(), Value::from(state)),
-        ("content".to_owned(), Value::from(&*asked.hash)),
+        ("content".to_owned(), Value::from(one.hash)),
         ("clusters".to_owned(), json!(group.waiting)),
     ]);
-    let changes = progression.map(changes).unwrap_or_default();
-    if !changes.is_empty() {
-        wanted.insert("changes".to_owned(), json!(changes));
+    if !one.changes.is_empty() {
+        wanted.insert("changes".to_owned(), json!(one.changes));
     }
     let approved = remembered(record);
     if !approved.is_empty() {
@@ -110,7 +141,7 @@ fn status(
     let gone: Vec<(String, Value)> = gone.map(|field| (field.clone(), Value::Null)).collect();
     wanted.extend(gone);
     Some(Action::Status {
-        object: key,
+        object: key(name),
         before: Revision::from(&record.meta),
         patch: json!({"status": wanted}).into(),
         notes: Vec::new(),

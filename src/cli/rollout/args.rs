@@ -36,11 +36,9 @@ pub enum RolloutCommand {
     Resume(PlacementArgs),
     /// End soak times: clusters that succeeded count as completed, and the next ones may start.
     Promote(PlacementArgs),
-    /// Approve a change: the decision groups that are waiting for approval may start.
-    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
+    /// Approve a change: the decision groups, or stages of an upgrade, that are waiting for approval may start.
     Approve(ApproveArgs),
-    /// Reject a change: the decision groups that are waiting for approval keep their configuration.
-    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
+    /// Reject a change: the decision groups, or stages of an upgrade, that are waiting for approval do not start.
     Reject(ApproveArgs),
     /// Retry the failed clusters of an upgrade, or a rolled-back change to an add-on.
     Retry(SteerArgs),
@@ -165,7 +163,7 @@ pub struct PlacementArgs {
 /// `tidegate-rollout-approve`. Exit status: 0 written, 1 the hub rejected the change, 2 not applicable, or the hub cannot be reached.
 #[derive(Args, Clone, Debug)]
 pub struct ApproveArgs {
-    /// Only this decision group: its name, or its index if it has no name.
+    /// Only this decision group: its name, or its index if it has no name. For an upgrade, the name of the stage.
     #[arg(long, value_name = "GROUP")]
     pub group: Option<String>,
     /// Only the content with this hash, as `rollout status` and `why` print it; a decision about content that has been edited since then is refused.

@@ -12,6 +12,7 @@ use store::{Kind, Name, ObjectKey, Owner, Store};
 /// Returns the writes of a plan: those of works, and behind them those of the upgrade itself.
 pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: plan::upgrade::Plan) -> Plan {
     let mut actions: Vec<Action> = made.writes.into_iter().map(of_work).collect();
+    actions.extend(made.approvals);
     if let Some(before) = store.meta(owner).map(Revision::from) {
         let finalizers = made.finalizer.map(|change| finalizers(store, owner, change));
         actions.extend(finalizers.map(|(all, why)| Action::Replace {

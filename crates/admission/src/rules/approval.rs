@@ -13,10 +13,11 @@ rules! { pub(crate) ON_APPROVALS of Approval {
         "A decision is about the content that waits.\n\n\
          `spec.decision.content` is the hash in `status.content`. If the change was edited in the meantime, the decision would be about a \
          content that does not wait any more. Refused; the message has the present hash. Check the change again, then decide.";
-    refuses TARGET, Update, target =>
-        "A RolloutApproval stays about the same decision group.\n\n\
-         `spec.addon`, `spec.placement` and `spec.group` cannot be changed: a decision would then be about other clusters. Refused. \
-         Tidegate creates an object for each group that waits.";
+    refuses TARGET, CreateAndUpdate, target =>
+        "A RolloutApproval is about one decision group or stage, and stays about it.\n\n\
+         `spec.addon` and `spec.placement` identify the placement of an add-on, `spec.upgrade` identifies a cluster upgrade; an object has \
+         either. None of them can be changed, and `spec.group` cannot either: a decision would then be about other clusters. Refused. \
+         Tidegate creates an object for each group or stage that waits.";
 } }
 
 fn spec() -> Path {
@@ -39,8 +40,18 @@ fn content(subject: &Subject<'_, Approval>, findings: &mut Findings) {
 }
 
 fn target(subject: &Subject<'_, Approval>, findings: &mut Findings) {
-    let Some(old) = &subject.old else { return };
+    let body = &subject.body;
+    let Some(old) = &subject.old else {
+        let has = |field: Option<&str>| field.is_some_and(|text| !text.is_empty());
+        let parts = [has(body.addon), has(body.placement), has(body.upgrade)];
+        if !matches!(parts, [true, true, false] | [false, false, true]) {
+            let fault = Fault::bare(Class::Invalid, "must have addon and placement, or upgrade");
+            findings.deny(fault.at(spec(), TARGET));
+        }
+        return;
+    };
     for (key, is, was) in [
+        ("upgrade", subject.body.upgrade, old.upgrade),
         ("addon", subject.body.addon, old.addon),
         ("placement", subject.body.placement, old.placement),
         ("group", subject.body.group, old.group),

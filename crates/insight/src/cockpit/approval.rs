@@ -6,13 +6,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use kubernetes::field::counted;
-use plan::{AskedGroup, Outlook, PlacementOutlook};
+use plan::{Asked, AskedGroup, Outlook, PlacementOutlook};
 
-/// A decision group that waits until a user approves of a change.
+/// A decision group, or a stage of an upgrade, that waits until a user approves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AskedApproval {
-    /// The placement, as `namespace/name`.
+    /// The placement, as `namespace/name`; empty for a stage of an upgrade.
     pub placement: String,
     /// The decision group: its name, or its index where it has none.
     pub group: String,
@@ -46,22 +46,50 @@ impl WaveApproval {
 }
 
 impl AskedApproval {
+    /// Returns what has to be approved now over a placement, or, without one, of an upgrade.
+    pub(super) fn now(placement: &str, asked: &Asked) -> Vec<Self> {
+        let each = asked.now().map(|group| Self {
+            placement: placement.to_owned(),
+            group: group.name.to_string(),
+            hash: asked.hash.to_string(),
+            waiting: group.waiting,
+            rejected: group.rejected,
+        });
+        each.collect()
+    }
+
+    /// Returns its short name.
+    pub(super) fn path(&self) -> String {
+        if self.placement.is_empty() {
+            return format!("stage {}", self.group);
+        }
+        format!("{}/{}", self.placement, self.group)
+    }
+
+    /// Returns what it is called: a decision group with its placement, or a stage.
+    pub(super) fn title(&self) -> String {
+        if self.placement.is_empty() {
+            return format!("stage {}", self.group);
+        }
+        format!("decision group {} of placement {}", self.group, self.placement)
+    }
+
     /// Returns it in a line: the group, the content, and who waits for it.
     pub(super) fn told(&self) -> String {
         let Self {
-            placement,
-            group,
             hash,
             waiting,
             rejected,
+            ..
         } = self;
         let verb = if *waiting == 1 {
             "is waiting"
         } else {
             "are waiting"
         };
+        let what = self.path();
         format!(
-            "{placement}/{group}: {}{} {verb}, content {hash}",
+            "{what}: {}{} {verb}, content {hash}",
             if *rejected { "rejected, " } else { "" },
             counted(*waiting, "cluster")
         )
@@ -71,16 +99,9 @@ impl AskedApproval {
 /// Returns what has to be approved now.
 pub(super) fn asked(outlook: &Outlook) -> Vec<AskedApproval> {
     let each = outlook.placements.iter().flat_map(|placement| {
+        let place = format!("{}/{}", placement.namespace, placement.name);
         let asked = placement.asked.iter();
-        asked.flat_map(move |asked| {
-            asked.now().map(move |group| AskedApproval {
-                placement: format!("{}/{}", placement.namespace, placement.name),
-                group: group.name.to_string(),
-                hash: asked.hash.to_string(),
-                waiting: group.waiting,
-                rejected: group.rejected,
-            })
-        })
+        asked.flat_map(move |asked| AskedApproval::now(&place, asked))
     });
     each.collect()
 }

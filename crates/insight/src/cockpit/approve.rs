@@ -7,10 +7,10 @@
 use serde_json::{Value, json};
 
 use super::approval::{AskedApproval, WaveApproval};
-use super::picture::Picture;
+use super::picture::{Picture, TargetKind};
 use super::steer::{Steer, placement};
 use super::writing::{Form, Writing};
-use api::approval_name;
+use api::{approval_name, upgrade_approval_name};
 use kubernetes::field::{counted, listed};
 use store::Kind;
 
@@ -65,32 +65,28 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     let waiting = meant
         .iter()
         .fold(0usize, |all, one| all.saturating_add(one.waiting));
-    let groups: Vec<String> = meant
-        .iter()
-        .map(|one| format!("{} of placement {}", one.group, one.placement))
-        .collect();
+    let groups: Vec<String> = meant.iter().map(|one| one.title()).collect();
     let clusters = counted(waiting, "cluster");
     let groups = groups.join(", ");
     let (result, note) = match wish.decision {
-        Decision::Approve => (
-            "Approved",
-            format!("{clusters} can start: decision group {groups}"),
-        ),
-        Decision::Reject => (
-            "Rejected",
-            format!("{clusters} keep their current configuration: decision group {groups}"),
-        ),
+        Decision::Approve => ("Approved", format!("{clusters} can start: {groups}")),
+        Decision::Reject => ("Rejected", format!("{clusters} do not start: {groups}")),
     };
     Ok(decided(ask, &meant, result).noting(Some(note)))
 }
 
 /// Each decision names the content, so that none is about another one. Who decides is recorded by the webhook.
 fn decided(ask: Steer<'_>, meant: &[&AskedApproval], result: &str) -> Writing {
-    let addon = &ask.picture.target.name;
+    let target = &ask.picture.target;
     let mut bodies = Vec::new();
     let mut says = Vec::new();
     for one in meant {
-        let name = approval_name(addon, &one.placement, &one.group);
+        let name = match target.kind {
+            TargetKind::ClusterManagementAddOn => approval_name(&target.name, &one.placement, &one.group),
+            TargetKind::ManagedClustersUpgrade => {
+                upgrade_approval_name(&format!("{}/{}", target.namespace, target.name), &one.group)
+            }
+        };
         let reason = ask.reason.map_or(Value::Null, Value::from);
         // A decision replaces the last one as a whole.
         let decision =
@@ -116,9 +112,7 @@ fn decided(ask: Steer<'_>, meant: &[&AskedApproval], result: &str) -> Writing {
 /// Why there is nothing to approve.
 fn nothing(picture: &Picture) -> String {
     let asked = picture.approvals.iter();
-    let asked: Vec<String> = asked
-        .map(|one| format!("{}/{}", one.placement, one.group))
-        .collect();
+    let asked: Vec<String> = asked.map(AskedApproval::path).collect();
     if !asked.is_empty() {
         let listed = listed(asked.iter().map(String::as_str));
         return format!("it is not waiting for approval; the groups waiting for approval are {listed}");

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 
+use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView, Counts};
 use super::eta::{Eta, told};
 use super::health::{RolloutHealth, Stated, SummaryConditions};
@@ -57,7 +58,11 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         message: sentence(&counts, &health),
         counts,
         paused,
-        approvals: Vec::new(),
+        approvals: plan
+            .asked
+            .iter()
+            .flat_map(|asked| AskedApproval::now("", asked))
+            .collect(),
         next: window.map(|at| Next {
             at,
             what: "the window opens or closes".to_owned(),

@@ -84,6 +84,16 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             let next = Reason::of(hold.word()).and_then(Reason::next_step);
             next.unwrap_or((Waits, "an earlier stage finishes first", LOOK))
         }
+        Hold::Approval(_) => (
+            Needed,
+            "approve or reject the upgrade of the stage: tidegate rollout approve",
+            "kubectl get rolloutapprovals",
+        ),
+        Hold::Rejected(..) => (
+            Needed,
+            "change the upgrade, or approve it",
+            "kubectl get rolloutapprovals",
+        ),
         Hold::Slot => (Waits, "the next cluster starts when another one finishes", LOOK),
     }
 }

@@ -65,6 +65,8 @@ pub struct Stage {
     pub at_once: Option<Limit>,
     /// How long each cluster must have been complete.
     pub soak: Duration,
+    /// Whether its clusters wait for approval.
+    pub approval: bool,
 }
 
 impl Default for Strategy {
@@ -197,6 +199,7 @@ fn parse_stage(raw: &UpgradeStage, path: &Path) -> Result<Stage, Vec<Violation>>
             selector,
             at_once,
             soak: soak.unwrap_or_default().length(),
+            approval: raw.approval.unwrap_or_default(),
         }),
         Some(_) | None => Err(wrong),
     }

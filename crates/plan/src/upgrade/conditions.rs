@@ -258,9 +258,13 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
             .map(|hold| format!("no further cluster starts: {}", hold.sentence())),
     );
     let is_waiting = records.values().any(|record| !record.has_begun());
-    let stage = whole
-        .stage
-        .filter(|hold| is_waiting && matches!(hold, Hold::Stage(_) | Hold::Soak(_)));
+    let stage = whole.stage.filter(|hold| {
+        is_waiting
+            && matches!(
+                hold,
+                Hold::Stage(_) | Hold::Soak(_) | Hold::Approval(_) | Hold::Rejected(..)
+            )
+    });
     parts.extend(stage.map(|hold| hold.sentence().into_owned()));
     parts.extend(causes(records));
     let refused = records

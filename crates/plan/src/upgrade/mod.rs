@@ -3,6 +3,7 @@
 //! Decides which clusters upgrade next, the works that upgrade them, and the status. It has no clock, client or memory: all state is
 //! stored on the hub, so that a restarted controller continues where it stopped.
 
+mod approvals;
 mod blocked;
 mod cluster_standing;
 mod cluster_works;

@@ -22,6 +22,7 @@ use store::upgrade::View;
 
 use crate::rollout::for_reason;
 use crate::types::earliest;
+use crate::upgrade::approvals::Approvals;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
 use crate::upgrade::order::{by_label, natural};
 use crate::upgrade::record::{Phase, Record, State};
@@ -60,6 +61,10 @@ pub enum Hold {
     Stage(Name),
     /// The clusters of this stage are complete, and must stay so for some time yet.
     Soak(Name),
+    /// The clusters of this stage wait for approval.
+    Approval(Name),
+    /// A user has rejected the upgrade of the clusters of this stage: who, and why.
+    Rejected(Name, String),
     /// All slots are in use.
     Slot,
 }
@@ -80,6 +85,8 @@ impl Hold {
             Self::Window | Self::ClusterWindow => "Window",
             Self::Canary => "Canary",
             Self::Stage(_) | Self::Soak(_) => Reason::WaitingForStage.as_str(),
+            Self::Approval(_) => Reason::WaitingForApproval.as_str(),
+            Self::Rejected(..) => Reason::ApprovalRejected.as_str(),
             Self::Slot => "Slot",
         }
     }
@@ -96,6 +103,16 @@ impl Hold {
                     quoted(stage)
                 )
                 .into();
+            }
+            Self::Approval(stage) => {
+                return format!(
+                    "waiting for approval of stage {} (kubectl get rolloutapprovals)",
+                    quoted(stage)
+                )
+                .into();
+            }
+            Self::Rejected(stage, who) => {
+                return format!("the upgrade of stage {} was rejected by {who}", quoted(stage)).into();
             }
             Self::Settings(fault) => {
                 return format!("the settings of the upgrade are invalid: {fault}").into();
@@ -156,6 +173,8 @@ pub(crate) struct Run<'a> {
     pub(crate) undecided: bool,
     /// The clusters on which a freeze stops upgrades, or whose windows are closed.
     pub(crate) frozen: &'a Frozen,
+    /// The stages that need an approval.
+    pub(crate) approvals: &'a Approvals<'a>,
     /// The settings of the profiles.
     pub(crate) settings: ResolvedSettings<'a>,
     /// Why it is not known what they are.
@@ -227,18 +246,20 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
     let units: Vec<Unit> = ordered
         .iter()
         .map(|(name, stand)| Unit {
+            approved: stages
+                .name(stages.at(&stand.record))
+                .is_none_or(|stage| run.approvals.allows(stage)),
             group: stages.at(&stand.record),
             standing: Some(standing(stand, gate_is_open, now))
                 .filter(|standing| {
                     *standing != UnitState::ToApply || !run.frozen.clusters.contains_key(*name)
                 })
                 .unwrap_or(UnitState::Blocked(None)),
-            approved: true,
         })
         .collect();
     let decision = decide(&stages.course, &stages.groups(), &units, closed.is_some(), now);
     closed = closed.or_else(|| decision.breach.map(|_| Hold::Failures));
-    let stage = stages.open(&units, &decision);
+    let stage = stages.open(run, &units, &decision);
     let mut turns = Turns {
         gate_is_open,
         until: match closed {
@@ -267,6 +288,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
                 turns.start.insert(name.clone());
                 continue;
             }
+            (None, Verdict::Wait(model::engine::Hold::Approval)) => stages.approval(run, unit.group),
             // Clusters of its own stage keep their slots until they have soaked.
             (None, Verdict::Wait(model::engine::Hold::Soak)) => stages.soak(unit.group),
             (None, _) => Hold::Slot,
@@ -346,9 +368,19 @@ impl<'a> Stages<'a> {
         found.unwrap_or(self.names.len()).saturating_add(1)
     }
 
+    /// Returns the stage that is this group.
+    fn name(&self, group: usize) -> Option<&'a Name> {
+        group.checked_sub(1).and_then(|at| self.names.get(at)).copied()
+    }
+
     fn soak(&self, group: usize) -> Hold {
-        let stage = group.checked_sub(1).and_then(|at| self.names.get(at));
-        stage.map_or(Hold::Slot, |name| Hold::Soak((*name).clone()))
+        self.name(group)
+            .map_or(Hold::Slot, |name| Hold::Soak(name.clone()))
+    }
+
+    fn approval(&self, run: Run<'_>, group: usize) -> Hold {
+        self.name(group)
+            .map_or(Hold::Slot, |name| run.approvals.hold(name))
     }
 
     fn limit(&self, group: usize) -> usize {
@@ -356,7 +388,7 @@ impl<'a> Stages<'a> {
     }
 
     /// Returns the first group that is not done, and why those behind it wait.
-    fn open(&self, units: &[Unit], decision: &Decision) -> Option<(usize, Hold)> {
+    fn open(&self, run: Run<'_>, units: &[Unit], decision: &Decision) -> Option<(usize, Hold)> {
         let is_open = |verdict: &Verdict| {
             matches!(
                 verdict,
@@ -370,12 +402,16 @@ impl<'a> Stages<'a> {
                 .filter(|(_, verdict)| is_open(verdict))
         };
         let first = all().map(|(unit, _)| unit.group).min()?;
-        let mut own = all().filter(|(unit, _)| unit.group == first);
-        let hold = match first.checked_sub(1).and_then(|at| self.names.get(at)) {
+        let is_each = |wanted: Verdict| {
+            let mut own = all().filter(|(unit, _)| unit.group == first);
+            own.all(|(_, verdict)| *verdict == wanted)
+        };
+        let hold = match self.name(first) {
             None if first == 0 && !self.names.is_empty() => Hold::Canary,
             None => return None,
-            Some(name) if own.all(|(_, verdict)| *verdict == Verdict::Soaking) => Hold::Soak((*name).clone()),
-            Some(name) => Hold::Stage((*name).clone()),
+            Some(name) if is_each(Verdict::Soaking) => Hold::Soak(name.clone()),
+            Some(name) if is_each(Verdict::Wait(model::engine::Hold::Approval)) => run.approvals.hold(name),
+            Some(name) => Hold::Stage(name.clone()),
         };
         Some((first, hold))
     }

@@ -12,6 +12,9 @@ use kubernetes::field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
+use crate::rollout::Asked;
+use crate::types::Action;
+use crate::upgrade::approvals::{self, Approvals};
 use crate::upgrade::blocked::{Blocked, is_underway};
 use crate::upgrade::cluster_standing::{self, Case, ClusterStanding, Works};
 use crate::upgrade::cluster_works;
@@ -50,6 +53,10 @@ pub struct Wait {
 pub struct Plan {
     /// Writes of works. All must have happened before the status is written.
     pub writes: Vec<Write>,
+    /// Writes of RolloutApprovals.
+    pub approvals: Vec<Action>,
+    /// How the stages stand that need an approval; absent where none does.
+    pub asked: Option<Asked>,
     /// What becomes of the finalizer.
     pub finalizer: Option<Finalizer>,
     /// The whole status, where it changes.
@@ -143,12 +150,14 @@ fn going(
         works.insert(name.clone(), found);
         stands.insert(name, stand);
     }
+    let approvals = Approvals::of(view, spec);
     let run = Run {
         spec,
         memory: &memory,
         passed,
         undecided: view.undecided,
         frozen: &Frozen::of(view, stands.keys(), now),
+        approvals: &approvals,
         settings: view.settings,
         fault: view.settings_fault.as_ref(),
     };
@@ -168,7 +177,14 @@ fn going(
     let status = status(context, &stands, &works, &turns, blocked.as_ref(), now);
     let before = view.upgrade.status;
     let changed = Some(&status) != Some(before);
+    let asked = approvals.asked(&turns);
     Plan {
+        approvals: if view.upgrade.held {
+            approvals::objects(view, asked.as_ref())
+        } else {
+            Vec::new()
+        },
+        asked,
         events: events::events(&memory.records, before, &records, &status),
         waits: waits(&turns),
         postponed: postponed(view, &stands),
@@ -289,7 +305,19 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary | Hold::Settings(_))) => {
             Reason::Halted
         }
-        (false, false, Some(Hold::Canary | Hold::Stage(_) | Hold::Soak(_) | Hold::Slot) | None) => {
+        (
+            false,
+            false,
+            Some(
+                Hold::Canary
+                | Hold::Stage(_)
+                | Hold::Soak(_)
+                | Hold::Approval(_)
+                | Hold::Rejected(..)
+                | Hold::Slot,
+            )
+            | None,
+        ) => {
             if turns.gate_is_open {
                 Reason::Upgrading
             } else {
@@ -320,6 +348,7 @@ fn leaving(view: &View<'_>) -> Plan {
         .collect();
     Plan {
         writes,
+        approvals: approvals::objects(view, None),
         finalizer: (view.upgrade.held && left.is_empty()).then_some(Finalizer::Remove),
         ..Plan::default()
     }

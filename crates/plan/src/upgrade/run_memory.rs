@@ -33,7 +33,7 @@ impl Memory {
     /// Returns what is remembered of an upgrade.
     pub(crate) fn of(view: &View<'_>, spec: &UpgradeSpec) -> Self {
         let status = view.upgrade.status;
-        let asked = asked(&view.upgrade);
+        let asked = run_of(&asked(&view.upgrade));
         let mut memory = Self {
             run: status.run.clone(),
             changing: false,
@@ -115,8 +115,8 @@ impl Memory {
     }
 }
 
-/// What is asked of each cluster. How it is rolled out may change while it does; this may not.
-fn asked(upgrade: &Upgrade<'_>) -> String {
+/// Returns the hash of what is asked of each cluster. How it is rolled out may change while it does; this may not.
+pub(crate) fn asked(upgrade: &Upgrade<'_>) -> String {
     let spec = upgrade.spec;
     let mut operators = spec.ocp_operators.clone();
     if let Some(operators) = &mut operators {
@@ -132,7 +132,12 @@ fn asked(upgrade: &Upgrade<'_>) -> String {
         "before": action(&spec.pre_upgrade_action),
         "after": action(&spec.post_upgrade_action),
     }}));
-    hash.to_string().chars().take(10).collect()
+    hash.to_string()
+}
+
+/// The mark of a run: the first digits are enough to tell one run of an upgrade from the next.
+fn run_of(asked: &str) -> String {
+    asked.chars().take(10).collect()
 }
 
 fn records(view: &View<'_>, spec: &UpgradeSpec) -> BTreeMap<Name, Record> {

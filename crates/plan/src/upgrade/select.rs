@@ -187,6 +187,8 @@ mod tests {
             works: Cow::Owned(BTreeMap::new()),
             refused: BTreeMap::new(),
             freezes: Vec::new(),
+            approvals: BTreeMap::new(),
+            shows_approvals: true,
             settings: model::ResolvedSettings::default(),
             settings_fault: None,
             unwritten: None,

@@ -86,6 +86,9 @@ pub(crate) fn stages(
         let phase = match open {
             Some(Hold::Stage(name)) if *name == stage.name => Reason::Upgrading.as_str(),
             Some(Hold::Soak(name)) if *name == stage.name => "Soaking",
+            Some(hold @ (Hold::Approval(name) | Hold::Rejected(name, _))) if *name == stage.name => {
+                hold.word()
+            }
             Some(Hold::Canary) => Reason::Waiting.as_str(),
             None => Reason::Complete.as_str(),
             Some(_) if has_passed => Reason::Complete.as_str(),

@@ -3,6 +3,8 @@
 //! Decides which decisions count: those whose author the webhook has recorded, in the object with the name of the decision group. Roles limit
 //! by this name who may decide.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::stored::Plain;
@@ -28,12 +30,13 @@ impl Plain for Approval {
         let status = object.get("status").and_then(Value::as_object);
         let stated = parsed.status.unwrap_or_default();
         let spec = parsed.spec;
-        let name = approval_name(&spec.addon, &spec.placement, &spec.group);
+        let name = spec.object_name();
         let counts = parsed.metadata.name.as_deref() == Some(name.as_str());
         let mut share = |text: &str| store.names.share(text);
         Ok(ApprovalRecord {
             meta: meta(&parsed.metadata)?,
             addon: share(&spec.addon),
+            upgrade: share(&spec.upgrade),
             placement: share(&spec.placement),
             group: share(&spec.group),
             decision: spec.decision.filter(|decision| counts && is_recorded(decision)),
@@ -47,13 +50,8 @@ impl Plain for Approval {
         let now = store.kept.get::<Self>(&key.place());
         let decided = |record: &ApprovalRecord| (record.decision.clone(), record.approved.clone());
         let is_same = now.map(decided) == before.map(decided);
-        let addons: Vec<Name> = [now, before]
-            .into_iter()
-            .flatten()
-            .map(|record| record.addon.clone())
-            .collect();
-        for addon in addons {
-            let owner = Owner::addon(&addon);
+        let owners: Vec<Owner> = [now, before].into_iter().flatten().map(owner).collect();
+        for owner in owners {
             if is_same {
                 store.changes.of_none(&owner);
             } else {
@@ -61,6 +59,14 @@ impl Plain for Approval {
             }
             touched.insert(owner);
         }
+    }
+}
+
+/// Returns what the change or the upgrade belongs to.
+fn owner(record: &ApprovalRecord) -> Owner {
+    match record.upgrade.split_once('/') {
+        Some((namespace, name)) => ObjectKey::new(Kind::Upgrade, namespace, name),
+        None => Owner::addon(&record.addon),
     }
 }
 
@@ -86,5 +92,16 @@ impl<'s> View<'s> {
     /// Returns whether the hub shows the kind.
     pub fn shows_approvals(&self) -> bool {
         self.store.objects.shown.contains(&Kind::Approval)
+    }
+}
+
+impl Store {
+    /// Returns the approvals of an upgrade, by their names; none where the hub does not show the kind.
+    pub(crate) fn upgrade_approvals(&self, namespace: &str, name: &str) -> BTreeMap<&Name, &ApprovalRecord> {
+        let upgrade = format!("{namespace}/{name}");
+        let all = self.kept.all::<Approval>();
+        all.filter(|(_, record)| *record.upgrade == *upgrade)
+            .map(|(place, record)| (&place.1, record))
+            .collect()
     }
 }

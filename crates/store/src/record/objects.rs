@@ -102,8 +102,10 @@ pub struct ProfileRecord {
 pub struct ApprovalRecord {
     /// Identity and revision.
     pub meta: Meta,
-    /// The add-on.
+    /// The add-on; empty for an upgrade.
     pub addon: Name,
+    /// The upgrade, as `namespace/name`; empty for an add-on.
+    pub upgrade: Name,
     /// The placement, as `namespace/name`.
     pub placement: Name,
     /// The decision group: its name, or its index where it has none.

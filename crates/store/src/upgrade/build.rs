@@ -86,6 +86,8 @@ impl Store {
             clusters: Cow::Borrowed(&self.upgrades.clusters),
             works: Cow::Borrowed(&self.upgrades.works),
             freezes: self.freezes().filter(|record| stops_upgrades(record)).collect(),
+            approvals: self.upgrade_approvals(namespace, name),
+            shows_approvals: self.objects.shown.contains(&Kind::Approval),
             settings: self.resolve(None, found.profile()),
             settings_fault: self.profile_fault(found.profile(), None),
             refused,

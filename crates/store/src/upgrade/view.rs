@@ -12,7 +12,7 @@ use api::hash::Keys;
 use model::upgrade::PlacementKey;
 use model::{Name, ResolvedSettings};
 
-use crate::record::FreezeRecord;
+use crate::record::{ApprovalRecord, FreezeRecord};
 use crate::upgrade::access::PlacementAccess;
 use crate::upgrade::marks::Stage;
 
@@ -39,6 +39,10 @@ pub struct View<'a> {
     pub works: Cow<'a, BTreeMap<Name, WorksByName>>,
     /// The freezes that may stop upgrades, in force or not.
     pub freezes: Vec<&'a FreezeRecord>,
+    /// The approvals of its stages, by their names.
+    pub approvals: BTreeMap<&'a Name, &'a ApprovalRecord>,
+    /// Whether the hub shows approvals.
+    pub shows_approvals: bool,
     /// The settings of its profile and of the default one.
     pub settings: ResolvedSettings<'a>,
     /// Why it is not known what they are: then no cluster starts.
@@ -74,6 +78,8 @@ impl View<'_> {
             clusters: Cow::Owned(BTreeMap::new()),
             works: Cow::Owned(BTreeMap::new()),
             freezes: self.freezes.clone(),
+            approvals: self.approvals.clone(),
+            shows_approvals: self.shows_approvals,
             settings: self.settings,
             settings_fault: self.settings_fault.clone(),
             refused: self.refused.clone(),

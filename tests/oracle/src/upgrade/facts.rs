@@ -46,6 +46,22 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Whether the stage that the status tells of a cluster waits for approval.
+    pub(super) fn is_unapproved(&self, cluster: &str) -> bool {
+        let mut told = self.after.clusters.iter();
+        let Some(told) = told.find(|one| one.name == cluster && !one.canary) else {
+            return false;
+        };
+        let mut stages = self.spec.strategy.stages.iter();
+        let needs = stages.any(|stage| stage.approval && *stage.name == *told.stage);
+        let mut records = self.view.approvals.values();
+        let record = records.find(|record| *record.group == *told.stage);
+        let decision = record.and_then(|record| record.decision.as_ref());
+        let is_approved = record.is_some_and(|record| !record.approved.is_empty())
+            || decision.is_some_and(|decision| decision.result == "Approved");
+        needs && !is_approved
+    }
+
     /// Whether a freeze applies to a cluster, or its windows are closed.
     pub(super) fn is_frozen(&self, cluster: &str) -> bool {
         let labels = self.view.clusters.get(cluster).map(|cluster| &cluster.labels);

@@ -97,6 +97,11 @@ fn starts(facts: &Facts<'_>, faults: &mut Vec<String>) {
                 "I13: {cluster}/{name} is created while nothing may start"
             ));
         }
+        if facts.is_unapproved(cluster) {
+            faults.push(format!(
+                "{cluster}/{name} is created without an approval of its stage"
+            ));
+        }
         if !selected.contains(cluster) {
             faults.push(format!(
                 "R78: {cluster}/{name} is created on a cluster that is not selected"

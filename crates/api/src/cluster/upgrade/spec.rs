@@ -248,6 +248,9 @@ pub struct UpgradeStage {
     /// How long each cluster must have been complete before it releases its slot and the next stage starts, as a duration such as
     /// 24h; no time when absent.
     pub min_success_time: Option<String>,
+
+    /// Whether the clusters of the stage wait for approval, in a RolloutApproval; no approval when absent.
+    pub approval: Option<bool>,
 }
 
 /// The canary clusters, which are upgraded first.

@@ -6,17 +6,19 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
+use api::{ApprovalDecision, RolloutApprovalSpec};
 use kubernetes::field::Path;
 use model::upgrade::PlacementKey;
 use model::{Freeze, Name, ResolvedSettings, RolloutProfile, RolloutSettings};
 
+use plan::Action;
 use plan::upgrade::Write;
 use plan::upgrade::{Finalizer, Plan, plan};
 use store::upgrade::{Cluster, Refusal, Upgrade, View, Work};
-use store::{FreezeRecord, Meta};
+use store::{ApprovalRecord, FreezeRecord, Meta};
 
 /// How a Job ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +110,8 @@ pub(crate) struct Hub {
     pub(crate) freezes: Vec<FreezeRecord>,
     /// The profile that applies.
     pub(crate) profile: Option<RolloutProfile>,
+    /// The approvals, by their names.
+    pub(crate) approvals: BTreeMap<Name, ApprovalRecord>,
     /// Why clusters accept no other minor version.
     pub(crate) not_upgradeable: BTreeMap<Name, String>,
     /// How many seconds after the cluster its worker pools are updated.
@@ -136,6 +140,7 @@ impl Hub {
             undecided: false,
             freezes: Vec::new(),
             profile: None,
+            approvals: BTreeMap::new(),
             not_upgradeable: BTreeMap::new(),
             pools: 0,
             revision: 0,
@@ -170,12 +175,7 @@ impl Hub {
         let spec = serde_json::from_value(spec).expect("a spec");
         let freeze = Freeze::parse(&spec, &Path::root().key("spec"));
         self.freezes.push(FreezeRecord {
-            meta: Meta {
-                uid: Name::default(),
-                version: Name::default(),
-                generation: 1,
-                deleting: false,
-            },
+            meta: meta(),
             name: Name::from("holidays"),
             freeze: freeze.map_err(|wrong| wrong[0].to_string()),
         });
@@ -242,6 +242,8 @@ impl Hub {
                     .collect(),
             ),
             freezes: self.freezes.iter().collect(),
+            approvals: self.approvals.iter().collect(),
+            shows_approvals: true,
             settings: self.settings(),
             settings_fault: None,
             refused: self.refused.clone(),
@@ -272,6 +274,9 @@ impl Hub {
         if most < made.writes.len() {
             return;
         }
+        for action in &made.approvals {
+            self.write_approval(action);
+        }
         let asked = &mut self.asked[at];
         match made.finalizer {
             Some(Finalizer::Add) => asked.held = true,
@@ -283,6 +288,59 @@ impl Hub {
             let wire = serde_json::to_value(status).expect("plain data");
             asked.status = serde_json::from_value(wire).expect("a status");
         }
+    }
+
+    fn write_approval(&mut self, action: &Action) {
+        self.revision += 1;
+        let name = &action.object().name;
+        match action {
+            Action::Create { body, .. } => {
+                let spec: RolloutApprovalSpec =
+                    serde_json::from_value(body.value()["spec"].clone()).expect("a spec");
+                assert_eq!(**name, spec.object_name());
+                let record = ApprovalRecord {
+                    meta: meta(),
+                    addon: Name::default(),
+                    upgrade: spec.upgrade.as_str().into(),
+                    placement: Name::default(),
+                    group: spec.group.as_str().into(),
+                    decision: None,
+                    approved: Vec::new(),
+                    status: Map::new(),
+                    owners: Vec::new(),
+                };
+                assert!(
+                    self.approvals.insert(name.clone(), record).is_none(),
+                    "{name} is there"
+                );
+            }
+            Action::Status { patch, .. } => {
+                let record = self.approvals.get_mut(name).expect("it is there");
+                for (field, value) in patch.value()["status"].as_object().expect("a status") {
+                    record.status.insert(field.clone(), value.clone());
+                }
+                record.status.retain(|_, value| !value.is_null());
+                let approved = record.status.get("approved").cloned().unwrap_or(json!([]));
+                record.approved = serde_json::from_value(approved).expect("decisions");
+            }
+            Action::Delete { .. } => {
+                self.approvals.remove(name).expect("it is there");
+            }
+            Action::Replace { .. } | Action::Certify { .. } => panic!("{action:?} is none of an approval"),
+        }
+    }
+
+    /// A user decides about the content that waits.
+    pub(crate) fn decide(&mut self, name: &str, result: &str, reason: &str) {
+        let record = self.approvals.get_mut(name).expect("an approval");
+        let content = record.status["content"].as_str().expect("a hash").to_owned();
+        record.decision = Some(ApprovalDecision {
+            result: result.to_owned(),
+            content,
+            reason: reason.to_owned(),
+            by: "lead".to_owned(),
+            at: self.now.to_string(),
+        });
     }
 
     fn write_one(&mut self, write: &Write) {
@@ -473,6 +531,15 @@ impl Hub {
             "{}: the plan is never done: {:#?}",
             self.now, self.asked[at].status
         );
+    }
+}
+
+fn meta() -> Meta {
+    Meta {
+        uid: Name::default(),
+        version: Name::default(),
+        generation: 1,
+        deleting: false,
     }
 }
 

@@ -5,6 +5,7 @@
 mod forecasts;
 mod hub;
 mod properties;
+mod regions;
 mod stages;
 mod stories;
 mod troubles;

@@ -8,6 +8,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::{Behaviour, Hub, Job, Life};
+use kubernetes::field::Path;
+use model::RolloutProfile;
 use plan::upgrade::plan;
 
 /// Something that happens.
@@ -31,6 +33,8 @@ enum Happening {
     /// The program ends after so many writes of its next plan.
     Crash(bool, u8),
     Delete(bool),
+    /// A freeze, a profile, or none any more.
+    Hold(u8),
 }
 
 fn ends() -> impl Strategy<Value = Job> {
@@ -71,6 +75,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         1 => (any::<bool>(), 0_u8..3).prop_map(|(at, version)| Happening::Version(at, version)),
         2 => (any::<bool>(), 0_u8..4).prop_map(|(at, most)| Happening::Crash(at, most)),
         1 => any::<bool>().prop_map(Happening::Delete),
+        2 => (0_u8..6).prop_map(Happening::Hold),
     ]
 }
 
@@ -148,6 +153,7 @@ fn happen(hub: &mut Hub, what: Happening) {
         Happening::Version(at, version) => hub.edit(usize::from(at), |spec| {
             spec.cluster_version.get_or_insert_default().version = format!("4.12.{version}");
         }),
+        Happening::Hold(what) => hold(hub, what),
         Happening::Crash(at, most) => crash(hub, usize::from(at), usize::from(most)),
         Happening::Delete(at) => {
             let asked = &mut hub.asked[usize::from(at)];
@@ -159,6 +165,24 @@ fn happen(hub: &mut Hub, what: Happening) {
             };
         }
     }
+}
+
+/// Some clusters are frozen, a profile pauses the upgrades or has windows and an order, or nothing holds them any more.
+fn hold(hub: &mut Hub, what: u8) {
+    let early = json!({"matchLabels": {"tier": "early"}});
+    hub.freezes.clear();
+    hub.profile = None;
+    let spec = match what {
+        0 => json!({"pause": {"reason": "release day"}}),
+        1 => {
+            json!({"clusterWindows": [{"clusterSelector": early, "windows": [{"cron": "*/7 * * * *", "duration": "2m"}]}]})
+        }
+        2 => json!({"windows": [{"cron": "*/5 * * * *", "duration": "1m"}], "orderBy": "tier"}),
+        3 => return hub.freeze(json!({"reason": "audit", "clusterSelector": early})),
+        _ => return,
+    };
+    let spec = serde_json::from_value(spec).expect("a spec");
+    hub.profile = RolloutProfile::parse("all", &spec, &Path::root()).ok();
 }
 
 /// The program ends after some writes of a plan, and begins again with what the hub has.
@@ -182,6 +206,7 @@ fn fix(hub: &mut Hub) {
         cluster.available = true;
     }
     hub.undecided = false;
+    hold(hub, u8::MAX);
     for at in 0..hub.asked.len() {
         hub.edit(at, |spec| spec.suspend = None);
         let asked = &mut hub.asked[at];

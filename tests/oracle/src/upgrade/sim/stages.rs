@@ -331,3 +331,62 @@ fn a_pool_is_only_observed_also_after_a_timeout() {
             .any(|one| one["name"] == "worker")
     );
 }
+
+#[test]
+fn a_stage_waits_for_approval_and_a_rejection_holds_it() {
+    let mut hub = Hub::new(6);
+    let mut spec = staged();
+    spec["upgradeStrategy"]["stages"][1]["approval"] = json!(true);
+    hub.ask("mcu", spec);
+    assert!(hub.approvals.is_empty(), "no cluster waits yet");
+    assert!(hub.run(20, 90, |hub| !hub.approvals.is_empty()));
+    let name = "upgrade.cluster.default.mcu.eu";
+    hub.settle(0);
+    assert_eq!(hub.approvals[name].status["state"], json!("Waiting"));
+    assert_eq!(hub.approvals[name].status["clusters"], json!(3));
+    assert_eq!(
+        hub.approvals[name].status["changes"],
+        json!(["cluster version: -> 4.12.0"])
+    );
+    assert_eq!(waits(&mut hub, "dev4"), Some(Hold::Approval("eu".into())));
+    assert_eq!(stages(&hub), "test Complete 2/2, eu WaitingForApproval 0/3");
+    assert!(condition(&hub, "Ready").contains("waiting for approval of stage \"eu\""));
+    assert!(!hub.run(30, 10, |hub| hub.with(0, "platform").contains("dev4")));
+
+    hub.decide(name, "Rejected", "not this week");
+    hub.settle(0);
+    assert_eq!(
+        waits(&mut hub, "dev4"),
+        Some(Hold::Rejected("eu".into(), "lead (not this week)".to_owned()))
+    );
+    assert!(!hub.run(30, 10, |hub| hub.with(0, "platform").contains("dev4")));
+
+    hub.decide(name, "Approved", "");
+    assert!(hub.run(20, 90, |hub| hub.with(0, "platform").contains("dev4")));
+    assert_eq!(hub.approvals[name].status["state"], json!("Approved"));
+    assert!(hub.run(60, 90, |hub| phase(hub) == "Complete"));
+
+    // Another version is another content.
+    hub.edit(0, |spec| {
+        spec.cluster_version.get_or_insert_default().version = "4.12.7".to_owned();
+    });
+    assert!(hub.run(20, 90, |hub| hub.approvals[name].status["state"]
+        == json!("Waiting")));
+    assert!(!hub.run(30, 10, |hub| hub.told(0, "dev4").starts_with("Initialized")));
+    hub.edit(0, |spec| {
+        let strategy = spec.upgrade_strategy.get_or_insert_default();
+        strategy.stages.iter_mut().for_each(|stage| stage.approval = None);
+    });
+    hub.settle(0);
+    assert!(hub.approvals.is_empty(), "none is needed any more");
+    // A profile may ask for it as well, and the approvals are deleted with the upgrade.
+    let profile = serde_json::from_value(json!({"approvalBefore": ["eu"]})).expect("a spec");
+    hub.edit(0, |spec| {
+        spec.cluster_version.get_or_insert_default().version = "4.12.9".to_owned();
+    });
+    hub.profile = model::RolloutProfile::parse("all", &profile, &kubernetes::field::Path::root()).ok();
+    assert!(hub.run(20, 120, |hub| !hub.approvals.is_empty()));
+    hub.asked[0].life = super::Life::Goes;
+    assert!(hub.run(20, 60, |hub| hub.asked[0].life == super::Life::Gone));
+    assert!(hub.approvals.is_empty());
+}

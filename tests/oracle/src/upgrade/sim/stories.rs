@@ -8,6 +8,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{Hub, Job};
+use kubernetes::field::Path;
+use model::RolloutProfile;
 use model::upgrade::PlacementKey;
 use plan::upgrade::Hold;
 
@@ -369,6 +371,64 @@ fn no_frozen_cluster_starts_and_those_that_are_upgrading_finish() {
     assert!(!hub.run(30, 20, |hub| counts(hub)[3] > 2));
     hub.freezes.clear();
     assert!(hub.run(30, 60, |hub| phase(hub) == "Complete"));
+}
+
+#[test]
+fn a_profile_pauses_an_upgrade_and_has_its_windows_and_its_order() {
+    let mut hub = Hub::new(3);
+    for (cluster, wave) in [("dev1", "10"), ("dev2", "9")] {
+        let labels = &mut hub.clusters.get_mut(cluster).expect("a cluster").labels;
+        labels.insert("wave".to_owned(), wave.to_owned());
+    }
+    let spec = json!({"clusterSelector": {}, "clusterVersion": {"version": "4.12.0"}, "upgradeStrategy": {"maxConcurrency": 1}});
+    hub.ask("mcu", spec);
+    let profile = |spec: serde_json::Value| {
+        let spec = serde_json::from_value(spec).expect("a spec");
+        RolloutProfile::parse("all", &spec, &Path::root()).ok()
+    };
+    let waits = |hub: &mut Hub| -> Vec<String> {
+        let plan = hub.plan(0);
+        plan.waits
+            .iter()
+            .map(|wait| wait.on.sentence().into_owned())
+            .collect()
+    };
+    hub.profile = profile(json!({"pause": {"reason": "release day"}}));
+    assert!(
+        !hub.run(30, 20, |hub| !hub.with(0, "platform").is_empty()),
+        "it is paused"
+    );
+    assert_eq!(phase(&hub), "Paused");
+    assert_eq!(
+        waits(&mut hub)[0],
+        "a RolloutProfile pauses the upgrade (release day)"
+    );
+    let window = |cron: &str| json!([{"cron": cron, "duration": "10m"}]);
+    hub.profile = profile(json!({"windows": window("0 9 * * *")}));
+    assert!(
+        !hub.run(30, 20, |hub| !hub.with(0, "platform").is_empty()),
+        "it is shut"
+    );
+    // The windows of the clusters are shut; no other cluster has any.
+    hub.profile = profile(json!({"orderBy": "wave", "clusterWindows": [
+        {"clusterSelector": {"matchExpressions": [{"key": "wave", "operator": "Exists"}]}, "windows": window("0 12 * * *")}]}));
+    assert!(hub.run(30, 40, |hub| hub.told(0, "dev3").starts_with("Complete")));
+    for cluster in ["dev1", "dev2"] {
+        assert!(!hub.with(0, "platform").contains(cluster), "{cluster} is shut");
+    }
+    assert_eq!(
+        waits(&mut hub)[0],
+        "the windows of the cluster are closed (spec.clusterWindows of the RolloutProfile)"
+    );
+    assert_eq!(phase(&hub), "Waiting");
+    assert_eq!(
+        hub.plan(0).recheck_at,
+        Some("2026-01-05T12:00:00Z".parse().expect("a time"))
+    );
+    // Of the two that may start, the one with the smaller number does.
+    hub.profile = profile(json!({"orderBy": "wave"}));
+    hub.settle(0);
+    assert!(hub.with(0, "platform").contains("dev2") && !hub.with(0, "platform").contains("dev1"));
 }
 
 #[test]
