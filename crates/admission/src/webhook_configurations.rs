@@ -18,7 +18,7 @@ use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Rollout, SetBinding, Template, Upgrade,
+    Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -102,6 +102,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
             own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
+            own(RolloutCheck::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
             policies(),
@@ -233,7 +234,7 @@ fn policies() -> Value {
     })
 }
 
-/// A kind of our own. Freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
+/// A kind of our own. Checks, freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
 fn own(resource: &str, operations: &[&str]) -> Value {
     json!({
         "apiGroups": [OWN_GROUP],
@@ -453,7 +454,14 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
-                } else if [Freeze::RESOURCE, Rollout::RESOURCE, Approval::RESOURCE].contains(&names[0]) {
+                } else if [
+                    RolloutCheck::RESOURCE,
+                    Freeze::RESOURCE,
+                    Rollout::RESOURCE,
+                    Approval::RESOURCE,
+                ]
+                .contains(&names[0])
+                {
                     assert_eq!(rule["apiGroups"], json!([OWN_GROUP]));
                     assert_eq!(
                         webhook["failurePolicy"],
@@ -496,6 +504,7 @@ mod tests {
             r#""Ignore" ["DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,

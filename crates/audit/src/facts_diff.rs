@@ -39,6 +39,7 @@ impl Asks {
 }
 
 /// What has changed between two pictures of the fleet.
+#[expect(clippy::struct_excessive_bools, reason = "parts that change as a whole")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     /// More kinds are known completely: nothing that was said holds any more.
@@ -51,6 +52,8 @@ pub struct Shift {
     namespaces: BTreeSet<Name>,
     /// Some role that is labelled for agents.
     roles: bool,
+    /// Some RolloutCheck has come or is deleted.
+    checks: bool,
     /// Cluster, then add-on.
     declared: BTreeSet<(Name, Name)>,
     /// Add-ons of which agents declare other types, on whatever cluster.
@@ -80,6 +83,7 @@ impl Shift {
                 BTreeSet::new()
             },
             roles: !Arc::ptr_eq(&old.hub_roles, &new.hub_roles) && old.hub_roles != new.hub_roles,
+            checks: !Arc::ptr_eq(&old.checks, &new.checks) && !old.checks.keys().eq(new.checks.keys()),
             declared: changed_by_two(&old.declared, &new.declared),
             declared_types: changed(&old.declared_types, &new.declared_types),
             placements: placements(old, new),
@@ -124,6 +128,7 @@ impl Shift {
     fn changes(&self, part: Part) -> bool {
         match part {
             Part::AddOns => !(self.addons.is_empty() && self.versions.is_empty()),
+            Part::Checks => self.checks,
             Part::Clusters => !self.clusters.is_empty(),
             Part::Configs => !self.configs.is_empty(),
             Part::Placements => !self.placements.is_empty(),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use crate::subject::{Rollout, Subject, rules};
 use api::RolloutSettings as Level;
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
+use kubernetes::names::is_dns1123_subdomain;
 use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, dependency_circle, rule};
 use store::{AddonFacts, AddonPlacement, Kind};
 
@@ -14,6 +15,7 @@ const NAME: &str = "rollout/addon";
 const UNKNOWN_ADDON: &str = "rollout/unknown-addon";
 const TARGET: &str = "rollout/approval-target";
 const NEVER_UNDONE: &str = "rollout/never-undone";
+const UNKNOWN_CHECK: &str = "rollout/unknown-check";
 const UNKNOWN_PLACEMENT: &str = "rollout/unknown-placement";
 const CYCLE: &str = "dependency/cycle";
 const UNKNOWN_DEPENDENCY: &str = "dependency/unknown-addon";
@@ -36,6 +38,14 @@ rules! { pub(crate) ON_ROLLOUTS of Rollout {
         "A decision group that needs approval has a valid name.\n\n\
          `approvalBefore` lists decision groups by name or by index, or has `*` for all groups. The name of a decision group is a label \
          value. With any other value the clusters that were meant would be updated without approval. Refused. Correct the name.";
+    refuses rule::ROLLOUT_CHECKS, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_CHECKS) =>
+        "`checks` lists names of RolloutChecks.\n\n\
+         A change waits for each of them, so that one with an invalid name, which cannot exist, would hold it indefinitely. There are at \
+         most 20, and each is listed once. Refused. `checks: []` for one placement means that its changes wait for no check.";
+    warns UNKNOWN_CHECK, CreateAndUpdate, unknown_check =>
+        "The RolloutChecks that changes wait for exist.\n\n\
+         While a check in `checks` does not exist, every change that waits for it is held (`WaitingForCheck`). Warns, because the check \
+         may be created later, and suggests the closest name.";
     refuses rule::ROLLOUT_ON_FAILURE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_ON_FAILURE) =>
         "`onFailure` is `Stop` or `Undo`.\n\n\
          It selects whether the clusters of a stopped rollout keep their configuration (`Stop`) or are rolled back (`Undo`). With a \
@@ -238,6 +248,28 @@ fn levels<'a>(
         )
     });
     std::iter::once((spec(), None, &body.settings)).chain(own)
+}
+
+fn unknown_check(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
+    let facts = subject.facts;
+    if !facts.knows(Kind::Check) {
+        return;
+    }
+    for (path, _, level) in levels(subject) {
+        let named = level.checks.iter().flatten().enumerate();
+        for (index, name) in named.take_while(|_| subject.effort.spend(1)) {
+            if facts.checks.contains_key(name.as_str()) || !is_dns1123_subdomain(name) {
+                continue;
+            }
+            let others = facts.checks.keys().map(|name| &**name);
+            let near = subject.effort.hint(|| nearest(name, others));
+            let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+            let detail =
+                "no RolloutCheck has this name, and changes that wait for it are held until one has it";
+            let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
+            findings.warn(fault.at(path.key("checks").index(index), UNKNOWN_CHECK));
+        }
+    }
 }
 
 fn target(subject: &Subject<'_, Rollout>, findings: &mut Findings) {

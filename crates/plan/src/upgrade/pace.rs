@@ -193,6 +193,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
                 .filter(|standing| *standing != UnitState::ToApply || !run.frozen.clusters.contains(*name))
                 .unwrap_or(UnitState::Blocked(None)),
             approved: true,
+            unchecked: true,
         })
         .collect();
     let decision = decide(&stages.course, &stages.groups(), &units, closed.is_some(), now);

@@ -17,7 +17,7 @@ use super::peers::PeerFacts;
 use super::sharded_map::ShardedMap;
 use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
-use crate::record::Content;
+use crate::record::{CheckRecord, Content};
 use crate::registration::RoleFacts;
 use model::{ConfigReference, ConfigType, InstallNamespace, RolloutSettings};
 
@@ -35,6 +35,8 @@ pub struct Facts {
     pub addons: Arc<BTreeMap<Arc<str>, Arc<AddonFacts>>>,
     /// Settings of the rollouts of add-ons; an add-on of which nothing is set, or nothing that can be read, is absent.
     pub rollouts: Arc<BTreeMap<Arc<str>, Arc<RolloutSettings>>>,
+    /// RolloutChecks by name.
+    pub checks: Arc<BTreeMap<Arc<str>, Arc<CheckRecord>>>,
     /// Placements by namespace, then name.
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.

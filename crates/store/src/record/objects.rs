@@ -21,6 +21,7 @@ use crate::removal::Farewell;
 use crate::terms;
 use api::ApprovalDecision;
 use model::Name;
+use model::{CheckDoubt, CheckResult, RolloutCheck};
 use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
@@ -82,6 +83,19 @@ pub struct FreezeRecord {
     pub name: Name,
     /// What it says, or the first fault of its spec: then it stops everything.
     pub freeze: Result<model::Freeze, String>,
+}
+
+/// A `RolloutCheck`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRecord {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// What is checked, or the first fault of the spec.
+    pub check: Result<RolloutCheck, Name>,
+    /// The last result, or why there is none.
+    pub result: Result<CheckResult, CheckDoubt>,
+    /// How many evaluations in a row were false.
+    pub failures: i64,
 }
 
 /// A `RolloutApproval`.
