@@ -9,7 +9,7 @@ use clap::Args;
 use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
 use super::words::{Choices, LeasePlace, lease, length, one_of};
-use crate::controllers::TideOptions;
+use crate::controllers::{CheckEndpoint, TideOptions};
 use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use store::{
@@ -95,6 +95,21 @@ impl RightsArgs {
             ..settings
         }
     }
+}
+
+/// What RolloutChecks may query.
+#[derive(Args, Clone, Debug, Default)]
+pub struct EndpointsArgs {
+    /// Prometheus server that RolloutChecks may name (`docs/guides/checks.md`). Repeatable.
+    ///
+    /// `token-file` has a bearer token, which is read again for each evaluation; `ca-file` has the certificate authorities of the server
+    /// instead of those of this machine.
+    #[arg(
+        long = "check-endpoint",
+        id = "check_endpoint",
+        value_name = "NAME=URL[,token-file=PATH][,ca-file=PATH]"
+    )]
+    pub endpoints: Vec<CheckEndpoint>,
 }
 
 /// Settings of the webhook.

@@ -6,6 +6,7 @@
 mod addon;
 mod auditor;
 mod certificate;
+mod checks;
 mod config_watch;
 mod election;
 mod existence;
@@ -20,6 +21,7 @@ mod upgrade;
 mod webhook_watch;
 
 pub use auditor::{AuditOptions, AuditPace, Auditor, Reports, Sightings, WatchTap, tap};
+pub use checks::CheckEndpoint;
 pub use election::{ElectionOptions, Pace, StockLease, identity};
 pub use existence::{ask, is_allowed};
 pub use gate_certificate::{CertificateKeeper, CertificateOptions, SecretFollower, SecretState};

@@ -15,6 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::addon::Planning;
 use super::auditor::WatchTap;
+use super::checks::{CheckEndpoint, Evaluator};
 use super::config_watch::look_out;
 use super::election::{ElectionOptions, StockLease, Term, campaign, watch_stock};
 use super::runtime::Controller;
@@ -57,6 +58,8 @@ pub struct TideOptions {
     pub metrics: Metrics,
     /// The keys of records of the webhook, such as that of placements of an upgrade; without them no record is needed.
     pub keys: Option<Arc<ArcSwap<Keys>>>,
+    /// The Prometheus servers that RolloutChecks may name.
+    pub check_endpoints: Vec<CheckEndpoint>,
     /// Sender of watch events to the audit; absent if nothing is audited.
     pub tap: Option<WatchTap>,
 }
@@ -74,6 +77,7 @@ impl Default for TideOptions {
             part: Part::Drives,
             metrics: Metrics::default(),
             keys: None,
+            check_endpoints: Vec::new(),
             tap: None,
         }
     }
@@ -245,6 +249,17 @@ impl Tide {
             leading: leading.clone(),
             fence,
         };
+        if options.part == Part::Drives {
+            let evaluator = Evaluator::new(
+                term.fenced(&client),
+                Arc::clone(&facts),
+                leading.clone(),
+                clock.clone(),
+                &options.check_endpoints,
+                options.metrics.clone(),
+            );
+            watches.spawn(evaluator.run());
+        }
         let keys = options.keys.clone();
         let driver = Reconciler::new(
             term.fenced(&client),

@@ -63,7 +63,7 @@ impl From<bool> for DryRun {
 }
 
 /// The kinds that have a label of their own: those that our webhooks name, and AddOnPolicy and ManagedCluster, which none of them names.
-const KINDS: [&str; 12] = [
+const KINDS: [&str; 13] = [
     "AddOnDeploymentConfig",
     "AddOnHubConfig",
     "AddOnPolicy",
@@ -74,6 +74,7 @@ const KINDS: [&str; 12] = [
     "ManagedClusterSetBinding",
     "ManagedClustersUpgrade",
     "Placement",
+    "RolloutCheck",
     "RolloutFreeze",
     "RolloutProfile",
 ];

@@ -85,6 +85,11 @@ struct FindingLabels {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CheckResultLabel {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Resource {
     resource: &'static str,
 }
@@ -111,6 +116,7 @@ pub struct Metrics {
     clock_trusted: Gauge,
     clock_jumps: Counter,
     policies: Gauge,
+    check_evaluations: Family<CheckResultLabel, Counter>,
     audit_findings: Family<FindingLabels, Gauge>,
     audit_objects: Family<Resource, Gauge>,
     audit_judgements: Counter,
@@ -159,6 +165,7 @@ impl Default for Metrics {
             clock_trusted: Gauge::default(),
             clock_jumps: Counter::default(),
             policies: Gauge::default(),
+            check_evaluations: Family::default(),
             audit_findings: Family::default(),
             audit_objects: Family::default(),
             audit_judgements: Counter::default(),
@@ -215,6 +222,11 @@ impl Metrics {
             self.planning.clone(),
         );
         all.register("writes", "Writes to the hub, by result", self.writes.clone());
+        all.register(
+            "rollout_check_evaluations",
+            "Evaluations of RolloutChecks of the type prometheus, by result",
+            self.check_evaluations.clone(),
+        );
         all.register(
             "leading",
             "1 while this replica is the leader",
@@ -289,6 +301,13 @@ impl Metrics {
     /// Returns what is counted of admission.
     pub fn admission(&self) -> &AdmissionMetrics {
         &self.admission
+    }
+
+    /// Counts an evaluation of a RolloutCheck with this result.
+    pub fn check_evaluated(&self, result: &'static str) {
+        self.check_evaluations
+            .get_or_create(&CheckResultLabel { result })
+            .inc();
     }
 
     /// Returns what is counted of requests to the hub.

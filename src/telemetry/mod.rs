@@ -33,6 +33,7 @@ pub use queue::QueueMetrics;
 pub use staleness::StalenessMetrics;
 pub use trace_context::{Parent, Ratio, TRACEPARENT};
 pub use trace_sender::{Collector, Sending, TraceError};
+pub(crate) use trace_sender::{HttpClient, http_client, native_roots};
 pub use traces::{Fact, Open, SpanEnd, TraceMetrics, Tracer};
 pub use upgrades::UpgradeMetrics;
 pub use watches::{Restart, Shown, WatchMetrics, WebhookMetrics};

@@ -109,19 +109,31 @@ impl Sending {
     }
 }
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+/// A client for requests that leave the hub.
+pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
 
 fn client(to: &Collector) -> Result<HttpClient, TraceError> {
     let mut roots = RootCertStore::empty();
     if to.0.scheme_str() == Some("https") {
-        roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+        roots = native_roots();
         if roots.is_empty() {
             return Err(TraceError::NoAuthority);
         }
     }
+    http_client(roots).map_err(TraceError::SetUpTls)
+}
+
+/// Returns the certificate authorities that this machine trusts.
+pub(crate) fn native_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+/// Returns a client for HTTP, and for HTTPS with these certificate authorities.
+pub(crate) fn http_client(roots: RootCertStore) -> Result<HttpClient, rustls::Error> {
     let tls = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(TraceError::SetUpTls)?
+        .with_safe_default_protocol_versions()?
         .with_root_certificates(roots)
         .with_no_client_auth();
     let connector = HttpsConnectorBuilder::new()

@@ -17,6 +17,7 @@ test_each! {
     approvals
     break_glass
     canary
+    checks
     exempt
     gate_down
     notifications

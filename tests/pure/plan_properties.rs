@@ -4,7 +4,7 @@ mod edits;
 
 use api::hash::SpecHash;
 use edits::{
-    annotate, own_config, own_template, put_addon, put_default, put_freeze, put_on_failure,
+    annotate, own_config, own_template, put_addon, put_check, put_default, put_freeze, put_on_failure,
     put_other_template, put_pause, put_profile, put_retry, put_rolling, put_rollout,
 };
 use jiff::SignedDuration;
@@ -43,6 +43,7 @@ enum Step {
     Pause(u8),
     Freeze(u8),
     Profile(u8),
+    Check(u8),
     /// Whether all layers of deployment configurations count.
     Merge(bool),
     /// What becomes of rollouts that have stopped.
@@ -78,6 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         (0..7_u8).prop_map(Step::Pause),
         (0..7_u8).prop_map(Step::Freeze),
         (0..8_u8).prop_map(Step::Profile),
+        (0..9_u8).prop_map(Step::Check),
         any::<bool>().prop_map(Step::Merge),
         (0..4_u8).prop_map(Step::OnFailure),
         Just(Step::Retry),
@@ -147,6 +149,7 @@ fn act(world: &mut World, step: &Step) {
         Step::Pause(kind) => put_pause(world, *kind),
         Step::Freeze(kind) => put_freeze(world, *kind),
         Step::Profile(kind) => put_profile(world, *kind),
+        Step::Check(kind) => put_check(world, *kind),
         Step::OnFailure(kind) => put_on_failure(world, *kind),
         Step::Retry => put_retry(world),
         Step::Default(which) => put_default(world, *which),

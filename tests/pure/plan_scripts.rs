@@ -122,6 +122,9 @@ test_each! {
     rolling_update_undecided
     rollout_approval
     rollout_approval_order
+    rollout_check
+    rollout_check_soak
+    rollout_check_undo
     rollout_deadline
     rollout_foreign
     rollout_freeze
@@ -344,6 +347,7 @@ impl Teller {
             }
             ["condition" | "annotate", words @ ..] => self.act_as_others(words, line),
             ["settings", addon, ..] => self.set_rollout(addon, line),
+            ["check", name, result, length, ..] => self.check(name, result, length, line),
             ["approve", placement, group, contents @ ..] => self.approve(placement, group, contents),
             ["status", kind, place] => self.status(kind, place, block),
             ["hook" | "why", ..] | ["show", "everything"] => self.act_on_end(&words, line),

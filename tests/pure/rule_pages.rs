@@ -23,6 +23,7 @@ test_each! {
     every_example_gets_its_answer, "tests/rules", "md":
     approval
     blast_radius
+    check
     config
     config_objects
     config_protected

@@ -8,7 +8,7 @@ use super::rules::Ruled;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
-    Profile, Rollout, SetBinding, Template, Upgrade,
+    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -45,6 +45,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Placement>(&mut entries);
     collect::<SetBinding>(&mut entries);
     collect::<Upgrade>(&mut entries);
+    collect::<RolloutCheck>(&mut entries);
     collect::<Freeze>(&mut entries);
     collect::<Rollout>(&mut entries);
     collect::<Approval>(&mut entries);
@@ -110,6 +111,7 @@ mod tests {
                 + docs::<Placement>(id)
                 + docs::<SetBinding>(id)
                 + docs::<Upgrade>(id)
+                + docs::<RolloutCheck>(id)
                 + docs::<Freeze>(id)
                 + docs::<Rollout>(id)
                 + docs::<Approval>(id)

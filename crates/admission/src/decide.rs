@@ -24,7 +24,7 @@ use super::rules;
 use super::shape::{self, Shape};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, SetBinding, Template, Upgrade,
+    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 use super::upgrade_record;
 use super::v1beta1;
@@ -236,6 +236,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         Placement::RESOURCE => examine::<Placement>(case, object, old),
         SetBinding::RESOURCE => examine::<SetBinding>(case, object, old),
         Upgrade::RESOURCE => examine::<Upgrade>(case, object, old),
+        RolloutCheck::RESOURCE => examine::<RolloutCheck>(case, object, old),
         Freeze::RESOURCE => examine::<Freeze>(case, object, old),
         Rollout::RESOURCE => examine::<Rollout>(case, object, old),
         Profile::RESOURCE => examine::<Profile>(case, object, old),

@@ -9,6 +9,8 @@ mod backstop;
 mod body;
 mod bounds;
 mod catalogue;
+mod check_body;
+mod check_expression;
 mod decide;
 mod defaults;
 mod enforcement;
@@ -41,6 +43,7 @@ pub mod wire;
 
 pub use backstop::{BACKSTOP_SINCE_MINOR, BackstopPolicy, backstop};
 pub use catalogue::{Entry, catalogue};
+pub use check_expression::CheckExpression;
 pub use decide::decide;
 pub use enforcement::{Action, Enforcement, EnforcementError, Scope};
 pub use known_fields::HubDefinitions;

@@ -2,6 +2,7 @@
 
 use super::approval_body::ApprovalBody;
 use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
+use super::check_body::CheckBody;
 use super::freeze_body::FreezeBody;
 use super::profile_body::ProfileBody;
 use super::request::Operation;
@@ -249,6 +250,8 @@ kinds! {
     Upgrade<'a> = "managedclustersupgrades", UpgradeBody, object => UpgradeBody::read(object);
     /// A binding of a cluster set to a namespace: `ManagedClusterSetBinding`.
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
+    /// What must hold while a change is rolled out: `RolloutCheck`.
+    RolloutCheck<'a> = "rolloutchecks", CheckBody, object => CheckBody::read(object);
     /// A time in which no change starts: `RolloutFreeze`.
     Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
     /// The settings of an add-on's rollouts: `AddOnRollout`.

@@ -18,7 +18,7 @@ use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, SetBinding, Template, Upgrade,
+    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -102,6 +102,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             deletions("v1beta1", Placement::RESOURCE),
             upgrades(&["CREATE", "UPDATE", "DELETE"]),
             own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
+            own(RolloutCheck::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Profile::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
@@ -234,7 +235,7 @@ fn policies() -> Value {
     })
 }
 
-/// A kind of our own. Freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
+/// A kind of our own. Checks, freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
 fn own(resource: &str, operations: &[&str]) -> Value {
     json!({
         "apiGroups": [OWN_GROUP],
@@ -458,6 +459,7 @@ mod tests {
                     Freeze::RESOURCE,
                     Rollout::RESOURCE,
                     Profile::RESOURCE,
+                    RolloutCheck::RESOURCE,
                     Approval::RESOURCE,
                 ]
                 .contains(&names[0])

@@ -17,6 +17,7 @@ use super::cluster::{
 };
 use super::names::annotations::HUB_WITHOUT_OCM;
 use super::rollout_approval::RolloutApproval;
+use super::rollout_check::RolloutCheck;
 use super::rollout_freeze::RolloutFreeze;
 use super::rollout_profile::RolloutProfile;
 use super::v1alpha1::{
@@ -81,6 +82,7 @@ kinds! {
     Placement: Ocm, Required;
     PlacementDecision: Ocm, Optional;
     RolloutApproval: Tidegate, Required;
+    RolloutCheck: Tidegate, Required;
     RolloutFreeze: Tidegate, Required;
     RolloutProfile: Tidegate, Required;
 }

@@ -22,6 +22,7 @@ mod lenient;
 pub mod names;
 pub mod reason;
 mod rollout_approval;
+mod rollout_check;
 mod rollout_freeze;
 mod rollout_profile;
 mod rollout_settings;
@@ -42,6 +43,9 @@ pub use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
 pub use rollout_approval::{
     ApprovalDecision, RolloutApproval, RolloutApprovalSpec, RolloutApprovalStatus, approval_name,
     upgrade_approval_name,
+};
+pub use rollout_check::{
+    CheckQuery, ExternalCheck, PrometheusCheck, RolloutCheck, RolloutCheckSpec, RolloutCheckStatus,
 };
 pub use rollout_freeze::{RolloutFreeze, RolloutFreezeSpec};
 pub use rollout_profile::{ClusterWindows, RolloutProfile, RolloutProfileSpec};

@@ -24,6 +24,11 @@ pub struct RolloutSettings {
     #[schemars(length(max = 256), extend("x-kubernetes-list-type" = "set"))]
     pub approval_before: Option<Vec<String>>,
 
+    /// Names of the RolloutChecks that must have passed before the next decision group starts, and during the soak. None if absent or
+    /// empty.
+    #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "set"))]
+    pub checks: Option<Vec<String>>,
+
     /// What happens if a rollout stops because too many clusters failed. Stop: no other cluster starts. Undo: the clusters are rolled
     /// back to the last known good configuration. Stop if absent.
     #[schemars(extend("enum" = ["Stop", "Undo"]))]

@@ -39,6 +39,7 @@ impl Asks {
 }
 
 /// What has changed between two pictures of the fleet.
+#[expect(clippy::struct_excessive_bools, reason = "parts that change as a whole")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     /// More kinds are known completely: nothing that was said holds any more.
@@ -83,6 +84,7 @@ impl Shift {
                 (Part::Roles, differs(&old.hub_roles, &new.hub_roles)),
                 (Part::Settings, differs(&old.rollouts, &new.rollouts)),
                 (Part::Settings, differs(&old.profiles, &new.profiles)),
+                (Part::Checks, !old.checks.keys().eq(new.checks.keys())),
             ]
             .into_iter()
             .filter_map(|(part, differs)| differs.then_some(part))
@@ -134,7 +136,7 @@ impl Shift {
             Part::Clusters => !self.clusters.is_empty(),
             Part::Configs => !self.configs.is_empty(),
             Part::Placements => !self.placements.is_empty(),
-            Part::Roles | Part::Settings => self.parts.contains(&part),
+            Part::Roles | Part::Settings | Part::Checks => self.parts.contains(&part),
         }
     }
 

@@ -16,6 +16,8 @@ use store::{AddonFacts, ConfigPresence, Kind, Name, Names, ObjectKey, config_key
 pub enum Part {
     /// All add-ons and their versions.
     AddOns,
+    /// The names of all RolloutChecks.
+    Checks,
     /// All clusters.
     Clusters,
     /// All configurations.
@@ -102,10 +104,12 @@ impl Inputs {
             found.rests_on(Part::AddOns, true);
             found.rests_on(Part::Placements, mentions(object, "approvalBefore"));
             found.rests_on(Part::Settings, true);
+            found.rests_on(Part::Checks, mentions(object, "checks"));
         } else if key.kind == Kind::Profile {
             // Whether another one is the default.
             found.rests_on(Part::Settings, true);
-        } else if key.kind != Kind::DeploymentConfig {
+            found.rests_on(Part::Checks, mentions(object, "checks"));
+        } else if key.kind != Kind::DeploymentConfig && key.kind != Kind::Check {
             // Objects of the other kinds are not judged.
             return Self::default();
         }

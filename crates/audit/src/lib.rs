@@ -25,13 +25,14 @@ pub use admission::{Facts, ObjectKey, Rulebook};
 use store::Kind;
 
 /// The kinds that are audited: those about whose creation the gate is asked.
-pub const KINDS: [Kind; 9] = [
+pub const KINDS: [Kind; 10] = [
     Kind::AddOn,
     Kind::Instance,
     Kind::DeploymentConfig,
     Kind::Template,
     Kind::HubConfig,
     Kind::Upgrade,
+    Kind::Check,
     Kind::Freeze,
     Kind::Rollout,
     Kind::Profile,

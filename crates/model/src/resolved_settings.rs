@@ -175,6 +175,14 @@ impl<'a> ResolvedSettings<'a> {
         groups.any(|group| group == ALL || group == stage || group.parse() == Ok(index))
     }
 
+    /// Returns the RolloutChecks that changes over a placement wait for.
+    pub fn checks(self, namespace: &str, name: &str) -> &'a [Name] {
+        let set = self
+            .levels(namespace, name)
+            .find_map(|level| level.checks.as_deref());
+        set.unwrap_or_default()
+    }
+
     /// Returns what becomes of a rollout over a placement that has stopped.
     pub fn on_failure(self, namespace: &str, name: &str) -> OnFailure {
         let set = self.levels(namespace, name).find_map(|level| level.on_failure);

@@ -70,6 +70,11 @@ impl RolloutProfile {
         if wrong.is_empty() { Ok(read) } else { Err(wrong) }
     }
 
+    /// Returns the RolloutChecks that it names.
+    pub fn checks(&self) -> &[Name] {
+        self.level.checks.as_deref().unwrap_or_default()
+    }
+
     /// Returns whether the change from `before` to this one can let changes start that waited: it takes a pause, an approval or windows
     /// away, or has another strategy.
     pub fn releases(&self, before: &Self) -> bool {
@@ -77,6 +82,7 @@ impl RolloutProfile {
         lost(before.level.pause.is_some(), self.level.pause.is_some())
             || before.level.groups != self.level.groups
             || before.level.windows != self.level.windows
+            || before.level.checks != self.level.checks
             || before.cluster_windows != self.cluster_windows
             || before.strategy != self.strategy
             || lost(before.is_default, self.is_default)

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use api::{AddOnRolloutSpec, PlacementRolloutSettings, RolloutActions, RolloutSettings as Raw};
 use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
+use kubernetes::names::is_dns1123_subdomain;
 
 use crate::names::{AddonName, Name, profile_name};
 use crate::resolved_settings::ResolvedSettings;
@@ -27,6 +28,8 @@ const OUTCOMES: [&str; 2] = ["Stop", "Undo"];
 const MOST_REVISIONS: i64 = 100;
 /// So many windows are read in all: each is looked for over years of days.
 pub(crate) const MOST_WINDOWS: usize = 100;
+/// So many checks hold one change at most.
+const MOST_CHECKS: usize = 20;
 
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,6 +57,7 @@ pub(crate) struct Level {
     pub(crate) pause: Option<String>,
     pub(crate) windows: Option<RolloutWindows>,
     pub(crate) groups: Option<Vec<String>>,
+    pub(crate) checks: Option<Vec<Name>>,
     pub(crate) on_failure: Option<OnFailure>,
     pub(crate) promoted_at: Option<Timestamp>,
     pub(crate) retried_at: Option<Timestamp>,
@@ -130,6 +134,12 @@ impl RolloutSettings {
         self.profile.as_ref()
     }
 
+    /// Returns the RolloutChecks that any level names.
+    pub fn all_checks(&self) -> impl Iterator<Item = &Name> {
+        let levels = self.placements.values().chain([&self.all]);
+        levels.flat_map(|level| level.checks.iter().flatten())
+    }
+
     /// Returns the settings that count, with those of the named profile and of the default one.
     pub fn resolve<'a>(
         &'a self,
@@ -171,6 +181,10 @@ impl Level {
                 wrong.push(Fault::of_text(Class::Invalid, group, GROUP).at(at, rule::ROLLOUT_APPROVAL));
             }
         }
+        let checks = raw
+            .checks
+            .as_ref()
+            .map(|names| checks(names, &path.key("checks"), wrong));
         let on_failure = raw.on_failure.as_deref().and_then(|text| match text {
             "Stop" => Some(OnFailure::Stop),
             "Undo" => Some(OnFailure::Undo),
@@ -195,6 +209,7 @@ impl Level {
             pause: raw.pause.as_ref().map(|pause| pause.reason.clone()),
             windows,
             groups: raw.approval_before.clone(),
+            checks,
             on_failure,
             promoted_at: time(actions.promoted_at.as_deref(), &path.key("promotedAt"), wrong),
             retried_at: time(actions.retried_at.as_deref(), &path.key("retriedAt"), wrong),
@@ -236,6 +251,27 @@ fn time(raw: Option<&str>, path: &Path, wrong: &mut Vec<Violation>) -> Option<Ti
         wrong.push(Fault::of_text(Class::Invalid, text, TIME).at(path.clone(), rule::ROLLOUT_TIMES));
     }
     read
+}
+
+/// Reads a list of names of RolloutChecks.
+fn checks(names: &[String], path: &Path, wrong: &mut Vec<Violation>) -> Vec<Name> {
+    if names.len() > MOST_CHECKS {
+        let fault = Fault::bare(Class::TooMany, format!("must have at most {MOST_CHECKS} names"));
+        wrong.push(fault.at(path.clone(), rule::ROLLOUT_CHECKS));
+    }
+    let mut found: Vec<Name> = Vec::new();
+    for (index, name) in names.iter().enumerate().take(MOST_CHECKS) {
+        let fault = if !is_dns1123_subdomain(name) {
+            Fault::of_text(Class::Invalid, name, "must be the name of a RolloutCheck")
+        } else if found.iter().any(|known| **known == **name) {
+            Fault::of_text(Class::Duplicate, name, "is listed above; remove it here")
+        } else {
+            found.push(Name::from(name.as_str()));
+            continue;
+        };
+        wrong.push(fault.at(path.index(index), rule::ROLLOUT_CHECKS));
+    }
+    found
 }
 
 /// Decision groups are named by label values.
@@ -330,6 +366,35 @@ mod tests {
         let every = read(json!({"approvalBefore": ["*"]})).expect("all groups");
         assert!(every.resolve(None, None).needs_approval(all, (7, "")));
         assert!(!ResolvedSettings::default().needs_approval(all, (7, "")));
+    }
+
+    #[test]
+    fn a_placement_has_its_own_checks_or_none() {
+        let settings = read(json!({"checks": ["errors", "latency"], "placements": [
+            {"namespace": "default", "name": "edge", "checks": ["errors"]}, {"namespace": "default", "name": "lab", "checks": []}]}))
+        .expect("valid settings");
+        let names = |name| {
+            settings
+                .resolve(None, None)
+                .checks("default", name)
+                .iter()
+                .map(|name| &**name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(names("all"), ["errors", "latency"]);
+        assert_eq!(names("edge"), ["errors"]);
+        assert_eq!(names("lab"), [""; 0]);
+        assert_eq!(settings.all_checks().count(), 3);
+        let wrong = read(json!({"checks": ["a", "B!", "a"]})).expect_err("two faults");
+        assert_eq!(
+            wrong,
+            [
+                "spec.checks[1]: Invalid value: \"B!\": must be the name of a RolloutCheck [rollout/checks]",
+                "spec.checks[2]: Duplicate value: \"a\": is listed above; remove it here [rollout/checks]",
+            ]
+        );
+        let many: Vec<String> = (0..21).map(|name| format!("c{name}")).collect();
+        assert_eq!(read(json!({"checks": many})).expect_err("too many").len(), 1);
     }
 
     #[test]

@@ -22,6 +22,12 @@ pub const MAX_FAILURES: &str = "rollout/max-failures";
 pub const MANDATORY_GROUPS: &str = "rollout/mandatory-groups";
 /// An approval of changes, or what asks for one, that is invalid.
 pub const ROLLOUT_APPROVAL: &str = "rollout/approval";
+/// The name of a check that is none, or stands twice.
+pub const ROLLOUT_CHECKS: &str = "rollout/checks";
+/// A check of both types, or of none.
+pub const CHECK_TYPE: &str = "check/type";
+/// A time of a check that is none, or out of its bounds.
+pub const CHECK_TIMES: &str = "check/times";
 /// A window of rollouts that is invalid.
 pub const ROLLOUT_WINDOW: &str = "rollout/window";
 /// What becomes of a rollout that has stopped, in a word without a meaning.

@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::install::{DecisionState, Selected, Wanted};
-use super::rollout::{Asked, Counts, Placed, REASONS, Undo, failures, for_reason, known_good};
+use super::rollout::{
+    Asked, Counts, Placed, REASONS, Undo, change_started, failures, for_reason, known_good, unmet,
+};
 use super::short_list::ShortList;
 use super::types::earliest;
 use crate::conditions::progressing::PROGRESSING;
@@ -27,6 +29,8 @@ pub(super) struct Summary {
     pub progressions: Option<Vec<Progression>>,
     /// `supportedVersions` and `defaultVersion`; absent leaves what stands there.
     pub versions: Option<(Vec<Name>, Name)>,
+    /// Why a rollout is not complete although all of its clusters are updated: a check has failed.
+    pub unchecked: Option<String>,
     /// When time alone changes the status.
     pub recheck_at: Option<Timestamp>,
 }
@@ -90,6 +94,7 @@ pub(super) fn summary(
     Summary {
         defaults: defaults.collect(),
         progressions,
+        unchecked: unchecked(wanted, placed),
         recheck_at,
         versions: view.addon.managed.then(|| {
             let listed = configs.versions.supported();
@@ -101,12 +106,25 @@ pub(super) fn summary(
     }
 }
 
+/// Returns the first placement whose clusters are all updated, and whose rollout a check has stopped.
+fn unchecked(wanted: &Wanted<'_>, placed: &[Placed]) -> Option<String> {
+    let mut each = wanted.placements.iter().zip(placed);
+    let (selected, placed) =
+        each.find(|(_, placed)| placed.is_stopped_by_checks() && placed.counts.done == placed.configured)?;
+    let failures = failures(placed, placed.breach?, "");
+    Some(format!(
+        "placement {}/{}: {failures}",
+        selected.by.namespace, selected.by.name
+    ))
+}
+
 /// Returns the status of the add-on as it stands.
 pub(super) fn unchanged(view: &View<'_>) -> Summary {
     Summary {
         defaults: view.addon.defaults.clone(),
         progressions: None,
         versions: None,
+        unchecked: None,
         recheck_at: None,
     }
 }
@@ -126,11 +144,14 @@ fn progression(
         .find(|old| old.namespace == *namespace && old.name == *name);
     let is_ocm = view.settings().is_ocm();
     let done = selected.known == DecisionState::Decided
+        && !placed.is_stopped_by_checks()
         && placed.counts.done == placed.configured
         // To Open Cluster Management a placement without clusters is never done.
         && (placed.configured > 0 || !is_ocm);
     // What no cluster runs is not known to be good, and clusters that are back do not run what the specs want.
-    let is_proved = done && placed.configured > 0 && !undo.stands();
+    let is_reached = done && placed.configured > 0 && !undo.stands();
+    let is_proved = is_reached && placed.is_checked;
+    let reached = is_reached.then_some(placed);
     let all = selected.clusters.len().saturating_add(selected.others);
     let wishes = if is_ocm {
         vec![sentence(all, placed, done).bare_if(true)]
@@ -145,7 +166,8 @@ fn progression(
                     .then(|| known_good(good()))
                     .flatten(),
             )
-            .chain(undo.note(now));
+            .chain(undo.note(now))
+            .chain(change_started(placed));
         std::iter::once(counted(all, placed, undo, done))
             .chain(more)
             .collect()
@@ -153,29 +175,37 @@ fn progression(
     // All but the first of them are only there while they are true.
     let is_past = |one: &&Condition| {
         let wished = wishes.iter().any(|wish| wish.kind() == &*one.kind);
-        !wished && [STALLED, PAUSED, terms::KNOWN_GOOD, terms::UNDONE].contains(&&*one.kind)
+        !wished
+            && [
+                STALLED,
+                PAUSED,
+                terms::KNOWN_GOOD,
+                terms::UNDONE,
+                terms::CHANGE_STARTED,
+            ]
+            .contains(&&*one.kind)
     };
     let stated = old.into_iter().flat_map(|old| &old.conditions);
     let observed: Vec<Condition> = stated.filter(|one| !is_past(one)).cloned().collect();
     Progression {
         namespace: namespace.clone(),
         name: name.clone(),
-        references: references(view, inherited, old, is_proved),
+        references: references(view, inherited, old, reached),
         conditions: merge(&observed, &wishes, Some(view.addon.meta.generation), now).into_owned(),
     }
 }
 
 /// What a placement is to be configured with, and what all of its clusters have confirmed and run well: that now, once it is
-/// proved, else what they had before.
+/// reached and proved, else what they had before.
 fn references(
     view: &View<'_>,
     inherited: &Effective,
     old: Option<&Progression>,
-    is_proved: bool,
+    reached: Option<&Placed>,
 ) -> Vec<ProgressionReference> {
     let each = inherited.refs.iter().map(|desired| {
         let before = old.and_then(|old| before(old, &desired.config, view.settings().compat));
-        let reached = is_proved.then(|| Applied {
+        let confirmed = reached.map(|_| Applied {
             namespace: desired.config.namespace.clone(),
             name: desired.config.name.clone(),
             hash: desired.hash.clone(),
@@ -183,20 +213,23 @@ fn references(
         ProgressionReference {
             config: desired.config.clone(),
             desired: desired.hash.clone(),
-            applied: reached
+            applied: confirmed
                 .clone()
                 .or_else(|| before.and_then(|before| before.applied.clone())),
-            known_good: reached.or_else(|| before.and_then(|before| before.known_good.clone())),
+            known_good: confirmed
+                .filter(|_| reached.is_some_and(|placed| placed.is_checked))
+                .or_else(|| before.and_then(|before| before.known_good.clone())),
         }
     });
     each.collect()
 }
 
-/// Whether the way back is remembered: the add-on asks for it, or clusters have gone it.
+/// Whether the way back is remembered: the add-on asks for it, clusters have gone it, or checks need not look at it again.
 fn is_asked(view: &View<'_>, selected: &Selected<'_>, undo: &Undo<'_>) -> bool {
     let by = selected.by;
     let mode = view.rollout().on_failure(&by.namespace, &by.name);
-    mode == OnFailure::Undo || undo.stands()
+    let is_checked = !view.rollout().checks(&by.namespace, &by.name).is_empty();
+    mode == OnFailure::Undo || undo.stands() || is_checked
 }
 
 /// Returns what a progression remembers of a configuration: of the same object, else of the only one of its type. A user who
@@ -276,15 +309,16 @@ fn figures(selected: usize, placed: &Placed, how: &str) -> String {
 }
 
 /// The facts that OCM's sentence does not contain.
-fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
+fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 9] {
     let few = |what: &str, few: &ShortList| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
     let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
     let unapproved = asked.map_or(0, Asked::waiting);
-    let waiting = placed
-        .counts
-        .waiting
-        .saturating_sub(blocked.saturating_add(unapproved));
+    let waiting = placed.counts.waiting.saturating_sub(
+        blocked
+            .saturating_add(unapproved)
+            .saturating_add(placed.unchecked),
+    );
     let held = placed.counts.held;
     [
         few("Failed", &placed.failed),
@@ -298,6 +332,17 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 7] {
             format!("{} for {now}", are_waiting(waiting))
         }),
         asked.map(approval),
+        (placed.unchecked > 0).then(|| {
+            format!(
+                "{} for a RolloutCheck: {}",
+                are_waiting(placed.unchecked),
+                unmet(&placed.unmet, true)
+            )
+        }),
+        (!placed.failed_checks.is_empty() && placed.unchecked == 0).then(|| {
+            let names: ShortList = placed.failed_checks.iter().map(|(name, _)| name).collect();
+            format!("Failed RolloutChecks: {names}")
+        }),
         (blocked > 0).then(|| format!("{} for {blocked_by}", are_waiting(blocked))),
         (held > 0).then(|| format!("{held} held by the rollout of spec.configuration")),
     ]
@@ -332,10 +377,14 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
         ),
         (DecisionState::Decided, Some(blocker), _) => (blocker.reason, blocker.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
-        (DecisionState::Decided, None, Some(breach)) if placed.counts.waiting > 0 => (
-            Reason::TooManyFailures,
-            failures(placed, breach, "; no further cluster is updated"),
-        ),
+        (DecisionState::Decided, None, Some(breach))
+            if placed.counts.waiting > 0 || placed.is_stopped_by_checks() =>
+        {
+            (
+                Reason::TooManyFailures,
+                failures(placed, breach, "; no further cluster is updated"),
+            )
+        }
         (DecisionState::Decided, None, _) => return None,
     };
     Some(Wish::new(STALLED, Status::True, reason, message))

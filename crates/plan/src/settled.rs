@@ -5,8 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::census::InstanceTally;
 use super::types::Plan;
+use ::model::engine::DoneUnits;
 use store::{Kind, Name};
 
 /// So many placements can be told apart; instances that others select are never quiet.
@@ -21,6 +24,8 @@ pub(super) struct Done {
     pub group: u32,
     /// The placements that select it, one bit for each.
     selected: u64,
+    /// When it arrived, where checks ask.
+    pub arrived: Option<Timestamp>,
     /// Whether `spec.configuration` reaches it by its own rollout.
     pub rolling: bool,
 }
@@ -91,12 +96,13 @@ impl Others {
     }
 
     /// Returns how many a placement configures, by decision group.
-    pub(super) fn configured(&self, placement: usize) -> BTreeMap<usize, usize> {
+    pub(super) fn configured(&self, placement: usize) -> BTreeMap<usize, DoneUnits> {
         let mut groups = BTreeMap::new();
         for (quiet, count) in &self.0 {
             if quiet.done.home.is_some_and(|home| home as usize == placement) {
-                let group: &mut usize = groups.entry(quiet.done.group as usize).or_default();
-                *group = group.saturating_add(*count);
+                let group: &mut DoneUnits = groups.entry(quiet.done.group as usize).or_default();
+                group.count = group.count.saturating_add(*count);
+                group.latest = group.latest.max(quiet.done.arrived);
             }
         }
         groups

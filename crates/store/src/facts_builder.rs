@@ -65,6 +65,10 @@ impl Store {
         for addon in &changed.peers {
             news |= self.publish_peers(addon);
         }
+        for name in &changed.checks {
+            let found = self.check(name).cloned().map(Arc::new);
+            news |= set(&mut self.published.facts.checks, name, found);
+        }
         news |= changed.upgrades && self.publish_upgrading();
         let known = self.published.facts.known.union(known);
         news |= std::mem::replace(&mut self.published.facts.known, known) != known;

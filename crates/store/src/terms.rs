@@ -141,5 +141,9 @@ pub const KNOWN_GOOD: &str = "KnownGood";
 /// clusters run the content of [`KNOWN_GOOD`].
 pub const UNDONE: &str = "Undone";
 
+/// Condition of an entry of `status.installProgressions` whose rollout waits for checks: the hash of the content that is being rolled
+/// out, since the first cluster started.
+pub const CHANGE_STARTED: &str = "ChangeStarted";
+
 /// Condition of a `ManagedClusterAddOn` that records the last assignment.
 pub const ASSIGNED: &str = "Assigned";

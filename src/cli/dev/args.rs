@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::DevCommand;
-use crate::cli::{AuditArgs, GateArgs, GivenWords, LogArgs, RightsArgs, TideArgs};
+use crate::cli::{AuditArgs, EndpointsArgs, GateArgs, GivenWords, LogArgs, RightsArgs, TideArgs};
 
 /// Demo objects to create on start.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +91,9 @@ pub struct DevArgs {
     /// Settings of the controllers.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// What RolloutChecks may query.
+    #[command(flatten)]
+    pub checks: EndpointsArgs,
     /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,

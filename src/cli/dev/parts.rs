@@ -76,6 +76,7 @@ pub(super) async fn start(
     let mut options = TideOptions::from(&args.tide);
     options.settings = args.rights.applied_to(options.settings);
     options.keys = Some(keys);
+    options.check_endpoints.clone_from(&args.checks.endpoints);
     let (options, sightings) = args.audit.hear(options);
     let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)

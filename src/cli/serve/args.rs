@@ -10,8 +10,8 @@ use super::EndpointArgs;
 use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
-    AuditArgs, CliError, ControllersMode, GateArgs, GivenWords, HubArgs, LogArgs, Only, RightsArgs, StockArg,
-    TideArgs, UiArgs,
+    AuditArgs, CliError, ControllersMode, EndpointsArgs, GateArgs, GivenWords, HubArgs, LogArgs, Only,
+    RightsArgs, StockArg, TideArgs, UiArgs,
 };
 use crate::telemetry::{Collector, Metrics, Ratio, Sending};
 
@@ -71,6 +71,9 @@ pub struct ServeArgs {
     /// Settings of the controllers.
     #[command(flatten)]
     pub tide: TideArgs,
+    /// What RolloutChecks may query.
+    #[command(flatten)]
+    pub checks: EndpointsArgs,
     /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,

@@ -6,6 +6,8 @@ use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory as _};
 
 use crate::cli::{AuditTo, CertificatesArg, Cli, ControllersMode, Only};
+use crate::controllers::CheckEndpoint;
+use kubernetes::field::quoted;
 
 /// Flags that the gate alone has no use for.
 const OF_CONTROLLERS: [&str; 19] = [
@@ -62,7 +64,7 @@ const OF_CERTIFICATES: [&str; 16] = [
 ];
 
 /// Flags for controllers that write.
-const OF_WRITERS: [&str; 2] = ["elect", "stock_lease"];
+const OF_WRITERS: [&str; 3] = ["check_endpoint", "elect", "stock_lease"];
 const CONTROLLERS_REST: &str = "controllers, which do not run";
 
 /// Returns what is wrong with the flags of `serve`, if anything is.
@@ -77,6 +79,19 @@ pub(in crate::cli) fn contradiction(serve: &ArgMatches) -> Option<String> {
     }
     if only == Some(&Only::Certificates) {
         return beside_certificates(serve);
+    }
+    let endpoints = serve
+        .get_many::<CheckEndpoint>("check_endpoint")
+        .into_iter()
+        .flatten();
+    let mut names: Vec<&str> = endpoints.map(|one| one.name.as_str()).collect();
+    names.sort_unstable();
+    let mut pairs = names.iter().zip(names.iter().skip(1));
+    if let Some((name, _)) = pairs.find(|(one, other)| one == other) {
+        return Some(format!(
+            "--check-endpoint has two endpoints with the name {}",
+            quoted(name)
+        ));
     }
     if mode == Some(&ControllersMode::Observe) {
         let reports = serve.get_one::<AuditTo>("audit") == Some(&AuditTo::Reports) && given(&&"audit");
@@ -218,12 +233,16 @@ mod tests {
             ("--controllers off --bind 127.0.0.1:0", false),
             ("--controllers off --only gate", false),
             ("--controllers off --elect a/b", true),
+            ("--check-endpoint a=http://p --check-endpoint b=http://p", false),
+            ("--check-endpoint a=http://p --check-endpoint a=http://q", true),
+            ("--only gate --check-endpoint a=http://p", true),
             ("--controllers off --only controllers", true),
             ("--controllers on --only gate", true),
             ("--controllers observe --only gate", true),
             ("--controllers observe --only controllers --audit metrics", false),
             ("--controllers observe", false),
             ("--controllers observe --audit reports", true),
+            ("--controllers observe --check-endpoint a=http://p", true),
             ("--controllers observe --elect a/b", true),
             ("--controllers on --elect a/b", false),
             ("--certificates self-managed --certificate-life 24h", false),

@@ -163,6 +163,7 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
             "RolloutFreeze",
             "AddOnRollout",
             "RolloutApproval",
+            "RolloutCheck",
         ]
         .contains(&asked.object["kind"].as_str().unwrap_or_default());
         let is_ours =

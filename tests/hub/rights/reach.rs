@@ -107,6 +107,7 @@ const ROWS: [Row; 28] = [
             "managedclustersupgrades/status",
             "addonrollouts/status",
             "rolloutapprovals/status",
+            "rolloutchecks/status",
         ],
         ANY,
         Far::Itself,

@@ -178,6 +178,32 @@ pub(crate) fn put_freeze(world: &mut World, kind: u8) {
     );
 }
 
+/// The result of a check is reported, or the check is deleted; and changes wait for it, or no longer.
+pub(crate) fn put_check(world: &mut World, kind: u8) {
+    let key = ObjectKey::new(Kind::Check, "", "check");
+    let (result, seconds) = match kind {
+        0 => ("Passed", 60),
+        1 => ("Passed", 5),
+        2 => ("Failed", 60),
+        3 => ("Unknown", 60),
+        4 => ("Passed", -1),
+        5 => return world.delete(&key),
+        6 => return world.set_rollout("hello", None, "checks", &json!(["check"])),
+        7 => return world.set_rollout("hello", Some("default/p0"), "checks", &json!(["check"])),
+        _ => {
+            world.set_rollout("hello", Some("default/p0"), "checks", &json!(null));
+            return world.set_rollout("hello", None, "checks", &json!(null));
+        }
+    };
+    world.put(
+        Kind::Check,
+        json!({"metadata": {"name": "check"}, "spec": {"external": {}}}),
+    );
+    let expires = world.now + jiff::SignedDuration::from_secs(seconds);
+    let status = json!({"result": result, "reportedAt": world.now, "expiresAt": expires});
+    world.put_status(&key, &status);
+}
+
 /// Pauses rollouts, or has their changes wait for an approval.
 pub(crate) fn put_pause(world: &mut World, kind: u8) {
     const FIELDS: [&str; 2] = ["pause", "approvalBefore"];

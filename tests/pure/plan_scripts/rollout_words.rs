@@ -72,6 +72,17 @@ impl Teller {
         self.world.put_status(&key, &status);
     }
 
+    /// `check <name> <result> <length> "<message>"`: an external check, and the result that is reported now.
+    pub(super) fn check(&mut self, name: &str, result: &str, length: &str, line: &str) {
+        let now = self.world.now;
+        let length: jiff::SignedDuration = length.parse().expect("a length of time");
+        let object = serde_json::json!({"metadata": {"name": name}, "spec": {"external": {}}});
+        let key = self.world.put(Kind::Check, object);
+        let message = line.split('"').nth(1).unwrap_or_default();
+        let status = serde_json::json!({"result": result, "message": message, "reportedAt": now, "expiresAt": now + length});
+        self.world.put_status(&key, &status);
+    }
+
     /// Sets one condition of an instance, as another program would.
     fn condition(&mut self, cluster: &str, kind: &str, status: &str, line: &str) {
         let message = line.split('"').nth(1).unwrap_or_default();

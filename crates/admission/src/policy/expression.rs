@@ -131,6 +131,7 @@ fn checked(
     let declared = Declared {
         params: terms.params,
         variables: Some(types),
+        names: None,
     };
     let source = program.source();
     match typecheck::check(program, &declared) {

@@ -6,6 +6,7 @@
 mod addon_policy;
 mod approval;
 mod blast_radius;
+mod check;
 mod config;
 mod config_objects;
 mod config_protected;

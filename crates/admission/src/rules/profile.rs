@@ -2,7 +2,7 @@
 //!
 //! The parser (`model`), which the planners use as well, determines which values are valid.
 
-use crate::rules::rollout_settings::STEPS_OF_A_WINDOW;
+use crate::rules::rollout_settings::{STEPS_OF_A_WINDOW, UNKNOWN_CHECK, no_such_check};
 use crate::subject::{Profile, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, counted, listed_of, quoted};
 use model::rule;
@@ -21,6 +21,8 @@ rules! { pub(crate) ON_PROFILES of Profile {
          until it is corrected. Refused.";
     refuses rule::ROLLOUT_WINDOW, CreateAndUpdate, windows => "";
     refuses rule::ROLLOUT_APPROVAL, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_APPROVAL) => "";
+    refuses rule::ROLLOUT_CHECKS, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_CHECKS) => "";
+    warns UNKNOWN_CHECK, CreateAndUpdate, unknown_check => "";
     refuses rule::ROLLOUT_ON_FAILURE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_ON_FAILURE) => "";
     refuses rule::ROLLOUT_REVISIONS, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_REVISIONS) => "";
     refuses rule::UNKNOWN_TYPE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::UNKNOWN_TYPE) => "";
@@ -66,6 +68,17 @@ fn windows(subject: &Subject<'_, Profile>, findings: &mut Findings) {
     {
         deny(subject, findings, rule::ROLLOUT_WINDOW);
     }
+}
+
+fn unknown_check(subject: &Subject<'_, Profile>, findings: &mut Findings) {
+    let named = subject.body.profile.iter().flat_map(|profile| profile.checks());
+    no_such_check(
+        subject.facts,
+        subject.effort,
+        named.map(|name| &**name),
+        &spec(),
+        findings,
+    );
 }
 
 fn default(subject: &Subject<'_, Profile>, findings: &mut Findings) {

@@ -8,6 +8,7 @@ use crate::step_budget::StepBudget;
 use crate::subject::{Rollout, Subject, rules};
 use api::RolloutSettings as Level;
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
+use kubernetes::names::is_dns1123_subdomain;
 use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, RolloutStrategy, dependency_circle, rule};
 use store::{AddonFacts, AddonPlacement, Facts, Kind};
 
@@ -15,6 +16,7 @@ const NAME: &str = "rollout/addon";
 const UNKNOWN_ADDON: &str = "rollout/unknown-addon";
 const TARGET: &str = "rollout/approval-target";
 const NEVER_UNDONE: &str = "rollout/never-undone";
+pub(super) const UNKNOWN_CHECK: &str = "rollout/unknown-check";
 const UNKNOWN_PLACEMENT: &str = "rollout/unknown-placement";
 pub(super) const UNKNOWN_PROFILE: &str = "rollout/unknown-profile";
 const CYCLE: &str = "dependency/cycle";
@@ -38,6 +40,14 @@ rules! { pub(crate) ON_ROLLOUTS of Rollout {
         "A decision group that needs approval has a valid name.\n\n\
          `approvalBefore` lists decision groups by name or by index, or has `*` for all groups. The name of a decision group is a label \
          value. With any other value the clusters that were meant would be updated without approval. Refused. Correct the name.";
+    refuses rule::ROLLOUT_CHECKS, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_CHECKS) =>
+        "`checks` lists names of RolloutChecks.\n\n\
+         A change waits for each of them, so that one with an invalid name, which cannot exist, would hold it indefinitely. There are at \
+         most 20, and each is listed once. Refused. `checks: []` for one placement means that its changes wait for no check.";
+    warns UNKNOWN_CHECK, CreateAndUpdate, unknown_check =>
+        "The RolloutChecks that changes wait for exist.\n\n\
+         While a check in `checks` does not exist, every change that waits for it is held (`WaitingForCheck`). Warns, because the check \
+         may be created later, and suggests the closest name.";
     refuses rule::ROLLOUT_ON_FAILURE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_ON_FAILURE) =>
         "`onFailure` is `Stop` or `Undo`.\n\n\
          It selects whether the clusters of a stopped rollout keep their configuration (`Stop`) or are rolled back (`Undo`). With a \
@@ -273,6 +283,37 @@ fn levels<'a>(
         )
     });
     std::iter::once((spec(), None, &body.settings)).chain(own)
+}
+
+fn unknown_check(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
+    for (path, _, level) in levels(subject) {
+        let named = level.checks.iter().flatten().map(String::as_str);
+        no_such_check(subject.facts, subject.effort, named, &path, findings);
+    }
+}
+
+/// Warns about the names in the field `checks` of the settings at `path` that no check has.
+pub(super) fn no_such_check<'a>(
+    facts: &Facts,
+    effort: &StepBudget<'_>,
+    named: impl Iterator<Item = &'a str>,
+    path: &Path,
+    findings: &mut Findings,
+) {
+    if !facts.knows(Kind::Check) {
+        return;
+    }
+    for (index, name) in named.enumerate().take_while(|_| effort.spend(1)) {
+        if facts.checks.contains_key(name) || !is_dns1123_subdomain(name) {
+            continue;
+        }
+        let others = facts.checks.keys().map(|name| &**name);
+        let near = effort.hint(|| nearest(name, others));
+        let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
+        let detail = "no RolloutCheck has this name, and changes that wait for it are held until one has it";
+        let fault = Fault::of_text(Class::NotFound, name, detail).hint_if(hint);
+        findings.warn(fault.at(path.key("checks").index(index), UNKNOWN_CHECK));
+    }
 }
 
 fn target(subject: &Subject<'_, Rollout>, findings: &mut Findings) {

@@ -1,14 +1,14 @@
 //! Which rules apply to which kind, family by family. A rule that is in no table is never evaluated.
 
 use super::{
-    addon_policy, approval, blast_radius, config, config_objects, config_protected, config_types, deletion,
-    deployment_config, field_owner, freeze, in_place, install, install_namespace, install_strategy,
+    addon_policy, approval, blast_radius, check, config, config_objects, config_protected, config_types,
+    deletion, deployment_config, field_owner, freeze, in_place, install, install_namespace, install_strategy,
     lifecycle, naming, permission, placing, profile, rolling_update, rollout, rollout_progress,
     rollout_settings, steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, Rule, SetBinding, Template, Upgrade,
+    Profile, Rollout, RolloutCheck, Rule, SetBinding, Template, Upgrade,
 };
 
 /// A kind that has rules.
@@ -67,6 +67,7 @@ ruled! {
     AddonPolicy: addon_policy::ON_POLICIES;
     Upgrade: upgrade::ON_UPGRADES, upgrade::ON_PLACEMENT_ACCESS, upgrade_advice::ON_UPGRADES;
     SetBinding: placing::ON_SET_BINDINGS;
+    RolloutCheck: check::ON_CHECKS;
     Freeze: freeze::ON_FREEZES;
     Profile: profile::ON_PROFILES;
     Rollout: rollout_settings::ON_ROLLOUTS;

@@ -28,6 +28,8 @@ pub struct Declared<'a> {
     pub params: bool,
     /// The variables with their types; `None` where none can be read.
     pub variables: Option<&'a BTreeMap<String, Type>>,
+    /// Other names with their types, which hide those of the same name.
+    pub names: Option<&'a BTreeMap<String, Type>>,
 }
 
 /// The type of the variable `variables`.
@@ -115,6 +117,9 @@ impl Checker<'_> {
             return known.clone();
         }
         let name = name.strip_prefix('.').unwrap_or(name);
+        if let Some(known) = self.declared.names.and_then(|names| names.get(name)) {
+            return known.clone();
+        }
         match name {
             "object" | "oldObject" => Type::Dyn,
             "params" if self.declared.params => Type::Dyn,
@@ -377,6 +382,7 @@ mod tests {
         let declared = Declared {
             params: false,
             variables: Some(&variables),
+            names: None,
         };
         let program = Program::compile_mutation(source)?;
         let found = check(&program, &declared).map_err(|error| {

@@ -13,7 +13,7 @@ use super::line::length;
 use super::stopwatch::Pace;
 use crate::forecast::{Ending, ending};
 use kubernetes::field::counted;
-use model::engine::{Group, Unit};
+use model::engine::{Group, Hold, Unit, Verdict};
 use plan::Outlook;
 
 /// When a rollout ends if every cluster succeeds.
@@ -65,6 +65,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
                 group: seen.group,
                 standing: seen.standing,
                 approved: seen.approved,
+                unchecked: seen.verdict != Verdict::Wait(Hold::Check),
             })
             .collect();
         let groups: Vec<Group<'_>> = placement

@@ -163,6 +163,7 @@ mod tests {
                 group: 0,
                 standing: *standing,
                 approved: true,
+                unchecked: true,
             })
             .collect();
         let now = Timestamp::from_second(START).expect("a time");

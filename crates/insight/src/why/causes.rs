@@ -217,6 +217,12 @@ causes! {
         "spec.windows of the AddOnRollout defines when changes may start; clusters that are being updated finish. The message names the \
          time at which the next window opens.",
         "wait for the window, or remove spec.windows of the AddOnRollout";
+    CHECK = "why/rollout-check",
+        "A RolloutCheck has not passed.",
+        "spec.checks of the AddOnRollout names RolloutChecks that must pass before the next decision group starts, and during the soak. A \
+         result counts if it was reported after the earlier clusters were updated, until it expires. The message names the checks and says \
+         why. The rollout continues automatically when all of them have passed.",
+        "check what the RolloutCheck reports, or report a result; to continue without it, remove it from spec.checks";
     FREEZE = "why/rollout-freeze",
         "A RolloutFreeze stops changes on the cluster.",
         "While a RolloutFreeze is in force, no change starts on the clusters that it selects; clusters that are being updated finish. The \

@@ -35,13 +35,16 @@ impl Context<'_> {
         };
         match (turn.reason, used) {
             (Reason::RolloutPaused, used) => self.paused(used.as_deref()),
-            (Reason::TooManyFailures, Some(place)) => self.failures(&place),
+            (Reason::TooManyFailures, Some(place)) => self.failures(&place, message),
             (Reason::WaitingForGroup, Some(place)) => self.group(cluster, &place, message),
             (Reason::WaitingForSlot, Some(place)) => self.slot(&place, message),
             (Reason::WaitingForApproval, _) => self.approval(turn),
             (Reason::ApprovalRejected, _) => Cause::new(causes::REJECTED, message),
             (Reason::WaitingForWindow, used) => self.window(cluster, used.as_deref(), message),
             (Reason::RolloutFrozen, _) => self.freeze(cluster, message),
+            (Reason::WaitingForCheck, _) => Cause::new(causes::CHECK, message)
+                .graded(Grade::Waits(None))
+                .typing("kubectl get rolloutchecks".to_owned()),
             (Reason::RolloutSettingsInvalid, _) => {
                 Cause::new(causes::SETTINGS_INVALID, message).typing(self.settings_command())
             }
@@ -123,13 +126,17 @@ impl Context<'_> {
             .typing(command)
     }
 
-    fn failures(&self, place: &str) -> Cause {
+    fn failures(&self, place: &str, told: &str) -> Cause {
         let is_failed = |stage: Stage| stage == Stage::Failed;
         let mut failed: Vec<&str> = self
             .stages()
             .at(|cluster| self.is_in(cluster, place), is_failed)
             .map(|(cluster, _)| cluster)
             .collect();
+        if failed.is_empty() {
+            let cause = Cause::new(causes::CHECK, told);
+            return cause.typing("kubectl get rolloutchecks".to_owned());
+        }
         // A mandatory group tolerates no failure; maxFailures does not apply then.
         let group_of = |cluster: &&str| {
             let seat = self.seat(cluster, place)?;

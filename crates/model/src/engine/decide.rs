@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::stages::{Gate, Stages};
+use super::checks::{Checks, Unmet};
+use super::stages::{Gate, Stages, count_failed_checks};
 use crate::Name;
 use crate::{Limit, MandatoryGroup, Rest, Tolerance};
 
@@ -33,6 +34,8 @@ pub struct Course {
     /// The pace of each group by its position, where groups go one by one. A group without one goes at once, with the soak of the
     /// course.
     pub paces: Vec<GroupPace>,
+    /// The checks that its units wait for; absent where there are none, or where what they move to is known to be good.
+    pub checks: Option<Checks>,
 }
 
 /// How fast one group goes.
@@ -61,10 +64,11 @@ impl Course {
             deadline: None,
             promoted: None,
             paces: Vec::new(),
+            checks: None,
         }
     }
 
-    fn soak_of(&self, group: usize) -> Duration {
+    pub(super) fn soak_of(&self, group: usize) -> Duration {
         self.paces.get(group).map_or(self.soak, |pace| pace.soak)
     }
 
@@ -111,6 +115,17 @@ pub struct Unit {
     pub standing: UnitState,
     /// Whether what it has to move to needs no approval, or has it.
     pub approved: bool,
+    /// Whether no check holds it.
+    pub unchecked: bool,
+}
+
+/// Units that are done, and of which nothing else is looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DoneUnits {
+    /// How many there are.
+    pub count: usize,
+    /// When the last of them arrived, where checks ask.
+    pub latest: Option<Timestamp>,
 }
 
 /// How far a unit is.
@@ -169,6 +184,8 @@ pub enum Hold {
     Group,
     /// What it would move to needs an approval. Whatever comes before is done.
     Approval,
+    /// A check has not passed since the units before it arrived.
+    Check,
     /// All slots are taken by units in progress.
     Slot,
     /// Units that have succeeded keep the last slots for the time of their soak.
@@ -197,7 +214,7 @@ pub struct Counts {
 /// More failures than are tolerated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Breach {
-    /// Units that failed or timed out.
+    /// Units that failed or timed out, and checks that failed.
     pub failures: usize,
     /// How many may.
     pub tolerated: usize,
@@ -210,7 +227,7 @@ pub struct Breach {
 pub struct StageCounts {
     /// Units that are this course's business.
     pub all: usize,
-    /// Units that failed or timed out.
+    /// Units that failed or timed out, and checks that failed.
     pub failures: usize,
     /// How many may; absent where failures never stop the course.
     pub tolerated: Option<usize>,
@@ -229,6 +246,12 @@ pub struct Decision {
     pub breach: Option<Breach>,
     /// The stages in their order.
     pub stages: Vec<StageCounts>,
+    /// The checks that hold the units of the open stage.
+    pub unmet: Vec<Unmet>,
+    /// The checks that count as failures: name and message.
+    pub failed_checks: Vec<(Name, Name)>,
+    /// Whether every check has passed since the last unit arrived.
+    pub is_checked: bool,
     /// The next moment at which time alone changes the decision.
     pub recheck_at: Option<Timestamp>,
 }
@@ -249,7 +272,7 @@ pub fn decide_beside(
     course: &Course,
     groups: &[Group<'_>],
     units: &[Unit],
-    done: &BTreeMap<usize, usize>,
+    done: &BTreeMap<usize, DoneUnits>,
     paused: bool,
     now: Timestamp,
 ) -> Decision {
@@ -259,10 +282,14 @@ pub fn decide_beside(
         .iter()
         .zip(&verdicts)
         .filter_map(|(unit, verdict)| course.ends_after(unit.standing, *verdict, course.soak_of(unit.group)))
+        .chain(course.checks.iter().filter_map(|checks| checks.changes_at(now)))
         .min();
     let stages = Stages::new(course, groups);
     let mut tallies = stages.tallies(&units, &verdicts);
     stages.count_done(&mut tallies, done);
+    let failed_checks = course.checks.as_ref().map(|checks| checks.failed(now));
+    let failed_checks = failed_checks.unwrap_or_default();
+    count_failed_checks(course, &mut tallies, failed_checks.len());
     let counted_stages = stages.counts(course, &tallies);
     let breach = counted_stages.iter().enumerate().find_map(|(stage, counts)| {
         let tolerated = counts.tolerated?;
@@ -277,7 +304,7 @@ pub fn decide_beside(
         (false, Some(_)) => Some(Hold::Failures),
         (false, None) => None,
     };
-    let mut gates = stages.gates(course, &tallies, shut);
+    let (mut gates, unmet) = stages.gates(course, &tallies, shut, now);
     for (unit, verdict) in units.iter().zip(&mut verdicts) {
         let gate = gates.get_mut(stages.of(unit));
         if let Some(passed) = gate.and_then(|gate| let_pass(gate, unit)) {
@@ -287,12 +314,17 @@ pub fn decide_beside(
     let mut counts = counted(&verdicts);
     counts.done = done
         .values()
-        .fold(counts.done, |all, one| all.saturating_add(*one));
+        .fold(counts.done, |all, one| all.saturating_add(one.count));
+    let latest = tallies.iter().filter_map(|tally| tally.arrived).max();
+    let mut checks = course.checks.iter();
     Decision {
         verdicts,
         counts,
         breach,
         stages: counted_stages,
+        unmet,
+        failed_checks,
+        is_checked: checks.all(|checks| checks.unmet(latest, now).is_empty()),
         recheck_at,
     }
 }
@@ -300,7 +332,12 @@ pub fn decide_beside(
 /// The verdict about a unit that has to move.
 fn let_pass(gate: &mut Gate, unit: &Unit) -> Option<Verdict> {
     match unit.standing {
-        UnitState::ToApply | UnitState::Overtaken(_) if !unit.approved => Some(gate.await_approval()),
+        UnitState::ToApply | UnitState::Overtaken(_) if !unit.approved => {
+            Some(gate.await_hold(Hold::Approval))
+        }
+        UnitState::ToApply | UnitState::Overtaken(_) if gate.unmet && !unit.unchecked => {
+            Some(gate.await_hold(Hold::Check))
+        }
         UnitState::ToApply => Some(gate.pass()),
         UnitState::Overtaken(_) => Some(gate.pass_overtaken()),
         UnitState::InFlight(_)

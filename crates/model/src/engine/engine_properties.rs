@@ -50,6 +50,7 @@ fn course() -> impl Strategy<Value = Course> {
     parts.prop_map(
         |(mandatory, limit_mandatory, rest, tolerance, soak, deadline, promoted)| Course {
             paces: Vec::new(),
+            checks: None,
             mandatory,
             limit_mandatory,
             rest,
@@ -90,6 +91,7 @@ fn units() -> impl Strategy<Value = Vec<Unit>> {
             group,
             standing,
             approved,
+            unchecked: false,
         });
     prop::collection::vec(unit, 0..24)
 }

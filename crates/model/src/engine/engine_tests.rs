@@ -1,11 +1,12 @@
 //! The engine, row by row: a line of units in, a line of verdicts out.
 //!
 //! Units: `.` to apply, `i` in flight, `f` failed, `s` just succeeded, `S` succeeded long ago, `-` skipped, `h` held,
-//! `b` blocked, `B` blocked during an earlier update; `|` begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
-//! waited for: `w` a slot, `k` a soak, `g` a group, `x` failures, `p` a pause, `e` something else.
+//! `b` blocked, `B` blocked during an earlier update, `n` to apply whatever checks say; `|` begins the next group. Verdicts: `>` starts, `i` going, `s` soaking, `f` failed, `t` timed out, `d` done, and what is
+//! waited for: `c` a check, `w` a slot, `k` a soak, `g` a group, `x` failures, `p` a pause, `e` something else.
 
 use std::num::NonZeroU32;
 
+use super::checks::Checks;
 use super::decide::*;
 use crate::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
 use jiff::Timestamp;
@@ -23,7 +24,7 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
     for letter in line.chars() {
         let group = groups.len() - 1;
         let standing = match letter {
-            '.' | 'a' => UnitState::ToApply,
+            '.' | 'a' | 'n' => UnitState::ToApply,
             'o' | 'A' => UnitState::Overtaken(at(NOW)),
             'i' => UnitState::InFlight(at(NOW)),
             'f' => UnitState::Failed(at(NOW)),
@@ -43,6 +44,7 @@ fn parse(line: &str) -> (Vec<u32>, Vec<Unit>) {
             group,
             standing,
             approved: !matches!(letter, 'a' | 'A'),
+            unchecked: letter == 'n',
         });
     }
     (groups, units)
@@ -62,6 +64,7 @@ fn letter(verdict: Verdict) -> char {
         Verdict::Wait(Hold::Soak) => 'k',
         Verdict::Wait(Hold::Group) => 'g',
         Verdict::Wait(Hold::Approval) => 'a',
+        Verdict::Wait(Hold::Check) => 'c',
         Verdict::Wait(Hold::Failures) => 'x',
         Verdict::Wait(Hold::Paused) => 'p',
         Verdict::Wait(Hold::Elsewhere) => 'e',
@@ -458,4 +461,95 @@ fn groups_with_a_pace_of_their_own_go_one_by_one_within_their_limits_and_soak_ti
     );
     let line = decided(&course, "s.|..", false, NOW);
     assert_eq!(line.recheck_at, end(at(NOW), Duration::from_mins(1)));
+}
+
+/// A check that was reported at a second and expires at another one.
+fn reported(result: &str, reported: i64, expires: i64) -> crate::Check {
+    let status = api::RolloutCheckStatus {
+        result: result.to_owned(),
+        message: "errors".to_owned(),
+        reported_at: at(reported).to_string(),
+        expires_at: at(expires).to_string(),
+        ..api::RolloutCheckStatus::default()
+    };
+    crate::Check {
+        name: "a".into(),
+        result: crate::CheckResult::parse(&status),
+    }
+}
+
+fn checked(course: Course, started: Option<i64>, check: crate::Check) -> Course {
+    Course {
+        checks: Some(Checks {
+            each: vec![check],
+            started: started.map(at),
+        }),
+        ..course
+    }
+}
+
+#[test]
+fn a_stage_behind_the_first_waits_for_checks_that_passed_since() {
+    let passed = |reported, expires| checked(per_group(0), Some(0), reported_as_passed(reported, expires));
+    let rows = [
+        ("..|..", ">>|gg"),
+        ("S.|..", "d>|gg"),
+        ("SS|n.", "dd|>c"),
+        ("SS|S.|.", "dd|dc|g"),
+    ];
+    check(&passed(0, 2_000), &rows);
+    check(&passed(1, NOW), &rows);
+    check(&passed(1, 2_000), &[("SS|n.", "dd|>>"), ("SS|S.|.", "dd|d>|g")]);
+    check(&passed(NOW, 2_000), &[("ss|..", "dd|cc")]);
+    check(&passed(NOW + 1, 2_000), &[("ss|..", "dd|>>")]);
+    check(
+        &passed(0, 2_000),
+        &[("SS|a.", "dd|ac"), ("-|..", "-|>>"), ("hh|..", "hh|>>")],
+    );
+    assert_eq!(
+        show("SS|.", &decided(&passed(0, 2_000), "SS|.", true, NOW)),
+        "dd|p"
+    );
+    let decision = decided(&passed(0, 2_000), "SS|..", false, NOW);
+    assert_eq!(decision.unmet.len(), 1);
+    assert_eq!(decision.recheck_at, Some(at(2_000)));
+    assert!(!decision.is_checked && decided(&passed(1, 2_000), "SS|SS", false, NOW).is_checked);
+}
+
+fn reported_as_passed(reported: i64, expires: i64) -> crate::Check {
+    self::reported("Passed", reported, expires)
+}
+
+#[test]
+fn one_stage_goes_on_after_the_first_soak_when_checks_have_passed_since() {
+    let course = |started, reported| {
+        let course = soaking(progressive(clusters(2), 0));
+        checked(course, started, reported_as_passed(reported, 2_000))
+    };
+    check(
+        &course(Some(0), 0),
+        &[("..", ">>"), ("s..", "s>k"), ("S..", "dcc"), ("Sn.", "d>c")],
+    );
+    check(&course(Some(0), 1), &[("S..", "d>>")]);
+    // What arrived before the change says nothing about it.
+    check(&course(Some(1), 0), &[("S..", "d>>")]);
+    check(&course(None, 0), &[("S..", "d>>")]);
+    let at_once = checked(progressive(clusters(2), 0), Some(0), reported_as_passed(0, 2_000));
+    check(&at_once, &[("S..", "d>>")]);
+}
+
+#[test]
+fn a_check_that_failed_since_the_change_started_is_a_failure_of_the_last_started_stage() {
+    let failed = |failures, started| checked(per_group(failures), started, reported("Failed", 10, 2_000));
+    check(&failed(0, Some(9)), &[("SS|..", "dd|xx"), ("i|.", "i|x")]);
+    check(&failed(1, Some(9)), &[("SS|..", "dd|cc")]);
+    check(&failed(0, Some(10)), &[("SS|..", "dd|cc"), ("i|.", "i|g")]);
+    check(&failed(0, None), &[("..|..", ">>|gg"), ("SS|..", "dd|cc")]);
+    let decision = decided(&failed(0, Some(9)), "SS|ii|..", false, NOW);
+    let failures: Vec<usize> = decision.stages.iter().map(|stage| stage.failures).collect();
+    assert_eq!(failures, [0, 1, 0]);
+    assert_eq!(decision.failed_checks, [("a".into(), "errors".into())]);
+    assert_eq!(decision.breach.map(|breach| breach.failures), Some(1));
+    let expired = checked(per_group(0), Some(9), reported("Failed", 10, NOW));
+    check(&expired, &[("SS|..", "dd|cc")]);
 }

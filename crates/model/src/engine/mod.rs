@@ -3,6 +3,7 @@
 //! Decides stages, slots, soak times, deadlines and tolerated failures for units of any kind: clusters with an add-on, clusters that
 //! upgrade. Never knows what a unit is, never remembers, and never asks what time it is.
 
+mod checks;
 mod decide;
 mod pacing;
 mod stages;
@@ -12,9 +13,10 @@ mod engine_properties;
 #[cfg(test)]
 mod engine_tests;
 
+pub use checks::{Checks, Unmet};
 pub use decide::{
-    Breach, Counts, Course, Decision, Group, GroupPace, Hold, StageCounts, Unit, UnitState, Verdict, decide,
-    decide_beside, end, is_promoted,
+    Breach, Counts, Course, Decision, DoneUnits, Group, GroupPace, Hold, StageCounts, Unit, UnitState,
+    Verdict, decide, decide_beside, end, is_promoted,
 };
 pub use pacing::{course, way_back};
 pub use stages::Stages;

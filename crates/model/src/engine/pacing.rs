@@ -40,6 +40,7 @@ pub fn way_back(course: &Course) -> Course {
         deadline: Some(course.deadline.unwrap_or(PATIENCE)),
         promoted: None,
         paces: course.paces.clone(),
+        checks: None,
     }
 }
 

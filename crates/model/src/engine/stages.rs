@@ -4,7 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use super::decide::{Course, Group, Hold, StageCounts, Unit, UnitState, Verdict};
+use jiff::Timestamp;
+
+use super::checks::Unmet;
+use super::decide::{Course, DoneUnits, Group, Hold, StageCounts, Unit, UnitState, Verdict};
 use crate::Rest;
 
 /// Groups that go together, one stage after the other.
@@ -28,6 +31,12 @@ pub(super) struct Tally {
     going: usize,
     soaking: usize,
     pub(super) failures: usize,
+    /// Checks that failed while it was the last stage that had started.
+    failed_checks: usize,
+    /// When the last unit arrived.
+    pub(super) arrived: Option<Timestamp>,
+    /// When the last unit arrived whose soak is over.
+    soaked: Option<Timestamp>,
 }
 
 impl Stages {
@@ -72,10 +81,11 @@ impl Stages {
     }
 
     /// Units that are done are there, and no more than that.
-    pub(super) fn count_done(&self, tallies: &mut [Tally], done: &BTreeMap<usize, usize>) {
-        for (group, count) in done {
+    pub(super) fn count_done(&self, tallies: &mut [Tally], done: &BTreeMap<usize, DoneUnits>) {
+        for (group, units) in done {
             if let Some(tally) = tallies.get_mut(self.at(*group)) {
-                tally.all = tally.all.saturating_add(*count);
+                tally.all = tally.all.saturating_add(units.count);
+                tally.note_arrival(units.latest, true);
             }
         }
     }
@@ -100,6 +110,9 @@ impl Stages {
             };
             if let Some(slot) = slot {
                 *slot = slot.saturating_add(1);
+            }
+            if let UnitState::Succeeded(since) | UnitState::Failed(since) = unit.standing {
+                tally.note_arrival(Some(since), *verdict == Verdict::Done);
             }
             if matches!(unit.standing, UnitState::Overtaken(_)) {
                 tally.overtaken = tally.overtaken.saturating_add(1);
@@ -127,7 +140,7 @@ impl Stages {
         let each = tallies.iter().enumerate();
         each.map(|(stage, tally)| StageCounts {
             all: tally.all,
-            failures: tally.failures,
+            failures: tally.failures.saturating_add(tally.failed_checks),
             tolerated: self.tolerated(course, stage, tallies),
             limit: self.limit(course, stage, tallies),
         })
@@ -150,29 +163,89 @@ impl Stages {
         }
     }
 
-    pub(super) fn gates(&self, course: &Course, tallies: &[Tally], shut: Option<Hold>) -> Vec<Gate> {
+    /// Returns the gate of each stage, and the checks that hold the units of the open one.
+    pub(super) fn gates(
+        &self,
+        course: &Course,
+        tallies: &[Tally],
+        shut: Option<Hold>,
+        now: Timestamp,
+    ) -> (Vec<Gate>, Vec<Unmet>) {
         let mut shut = shut;
+        let mut unmet = Vec::new();
         let mut gates = Vec::with_capacity(tallies.len());
         for (stage, tally) in tallies.iter().enumerate() {
-            let gate = match (shut, self.limit(course, stage, tallies)) {
+            if shut.is_none() {
+                unmet = unmet_checks(course, tallies, stage, now);
+            }
+            let mut gate = match (shut, self.limit(course, stage, tallies)) {
                 (Some(hold), _) => Gate {
                     free: 0,
                     reserved: 0,
                     hold,
+                    unmet: false,
                 },
                 (None, Some(limit)) => Gate::limited(course, limit, tallies).reserving(tally.overtaken),
                 (None, None) => Gate {
                     free: usize::MAX,
                     reserved: 0,
                     hold: Hold::Slot,
+                    unmet: false,
                 },
             };
+            gate.unmet = shut.is_none() && !unmet.is_empty();
             gates.push(gate);
             let is_open = tally.to_apply > 0 || tally.going > 0 || tally.soaking > 0;
             shut = shut.or_else(|| is_open.then_some(Hold::Group));
         }
-        gates
+        (gates, unmet)
     }
+}
+
+/// Counts checks that failed in the last stage that has started.
+pub(super) fn count_failed_checks(course: &Course, tallies: &mut [Tally], failed: usize) {
+    let started = course.checks.as_ref().and_then(|checks| checks.started);
+    let has_started = |tally: &Tally| {
+        let under_way = tally
+            .going
+            .saturating_add(tally.soaking)
+            .saturating_add(tally.failures);
+        under_way > 0
+            || tally
+                .arrived
+                .is_some_and(|at| started.is_some_and(|started| at >= started))
+    };
+    let last = tallies.iter().rposition(has_started).unwrap_or_default();
+    if let Some(tally) = tallies.get_mut(last) {
+        tally.failed_checks = failed;
+    }
+}
+
+impl Tally {
+    fn note_arrival(&mut self, at: Option<Timestamp>, is_done: bool) {
+        self.arrived = self.arrived.max(at);
+        if is_done {
+            self.soaked = self.soaked.max(at);
+        }
+    }
+}
+
+/// The checks that hold the units of a stage. Those of the first stage that has units start without: nothing can be checked before. Once
+/// the soak of one of them is over, the others wait, too.
+fn unmet_checks(course: &Course, tallies: &[Tally], stage: usize, now: Timestamp) -> Vec<Unmet> {
+    let Some(checks) = &course.checks else {
+        return Vec::new();
+    };
+    let before = tallies.get(..stage).unwrap_or_default();
+    if before.iter().any(|tally| tally.all > 0) {
+        return checks.unmet(before.iter().filter_map(|tally| tally.arrived).max(), now);
+    }
+    let soaked = tallies.get(stage).and_then(|tally| tally.soaked);
+    let soaked = soaked.filter(|at| checks.started.is_some_and(|started| *at >= started));
+    let soaks = !course.soak_of(stage).is_zero();
+    soaked
+        .filter(|_| soaks)
+        .map_or_else(Vec::new, |at| checks.unmet(Some(at), now))
 }
 
 /// How many units of a stage may start, and what the others wait for.
@@ -181,6 +254,8 @@ pub(super) struct Gate {
     /// Slots that only units may take which are in progress already: otherwise more would be in progress than may.
     reserved: usize,
     hold: Hold,
+    /// Whether a check holds the units.
+    pub(super) unmet: bool,
 }
 
 impl Gate {
@@ -203,6 +278,7 @@ impl Gate {
             } else {
                 Hold::Slot
             },
+            unmet: false,
         }
     }
 
@@ -218,11 +294,11 @@ impl Gate {
         Verdict::Start
     }
 
-    /// What a unit without its approval waits for: it takes no slot, and the approval is asked for only once its stage is open.
-    pub(super) fn await_approval(&self) -> Verdict {
+    /// What a unit waits for that something else than a slot holds: it takes no slot, and nothing is asked for before its stage is open.
+    pub(super) fn await_hold(&self, asked: Hold) -> Verdict {
         Verdict::Wait(match self.hold {
             hold @ (Hold::Paused | Hold::Failures | Hold::Group) => hold,
-            Hold::Approval | Hold::Slot | Hold::Soak | Hold::Elsewhere => Hold::Approval,
+            Hold::Approval | Hold::Check | Hold::Slot | Hold::Soak | Hold::Elsewhere => asked,
         })
     }
 

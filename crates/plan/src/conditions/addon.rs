@@ -48,7 +48,8 @@ pub(crate) fn managed<'v>(
     let fault = unreadable(view)
         .or_else(|| held(view, &census.holding))
         .or_else(|| fault(view, wanted))
-        .or_else(|| summary.undone());
+        .or_else(|| summary.undone())
+        .or_else(|| Some((Reason::TooManyFailures, summary.unchecked.clone()?)));
     // While anything is wrong or open, it is not known that no cluster gets the add-on.
     let is_known = fault.is_none()
         && wanted

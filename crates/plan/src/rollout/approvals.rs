@@ -11,7 +11,7 @@ use super::candidate::Candidate;
 use super::groups::Groups;
 use super::hold_message::{Attention, Notice};
 use crate::config::{Desired, Effective};
-use ::model::engine::{Group, Hold, Unit, Verdict};
+use ::model::engine::{DoneUnits, Group, Hold, Unit, Verdict};
 use api::ApprovalDecision;
 use api::hash::{ConfigKey, content_hash};
 use model::{Approval, ResolvedSettings};
@@ -128,7 +128,7 @@ impl<'v> Approvals<'v> {
         candidates: &mut [Candidate<'_>],
         home: usize,
         groups: &Groups<'_>,
-        done: &BTreeMap<usize, usize>,
+        done: &BTreeMap<usize, DoneUnits>,
     ) {
         let held: Vec<Option<Arc<Notice>>> = groups
             .list
@@ -140,8 +140,8 @@ impl<'v> Approvals<'v> {
         }
         let is_own = |one: &Candidate<'_>| one.home == Some(home) && one.is_there();
         let mut present: BTreeMap<usize, Present> = BTreeMap::new();
-        for (group, count) in done {
-            present.entry(*group).or_default().some |= *count > 0;
+        for (group, units) in done {
+            present.entry(*group).or_default().some |= units.count > 0;
         }
         for candidate in candidates
             .iter()
@@ -221,7 +221,8 @@ pub(super) fn has_anything(instance: &Instance) -> bool {
     references.any(|one| one.applied.is_some() || !one.desired.is_empty())
 }
 
-fn hash_of(inherited: &Effective) -> Name {
+/// Returns the hash of a content, as approvals and checks know it.
+pub(super) fn hash_of(inherited: &Effective) -> Name {
     let key = |desired: &Desired| ConfigKey {
         resource: desired.config.of.resource.to_string(),
         group: desired.config.of.group.to_string(),

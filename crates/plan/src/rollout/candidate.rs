@@ -50,6 +50,8 @@ pub(super) struct Candidate<'v> {
     /// Whether it is being updated to content that does not exist.
     pub(super) is_at_rest: bool,
     pub(super) soak: Duration,
+    /// Whether changes of its placement wait for checks.
+    pub(super) is_checked: bool,
     /// What it says while it waits for a window or for other add-ons.
     pub(super) blocked: Option<Arc<Notice>>,
     /// What it says while what it has to take waits for an approval.
@@ -97,7 +99,11 @@ impl Candidate<'_> {
             && self.verdict == Verdict::Done
             && self.seen.failure.is_none()
             && self.seen.recheck_at.is_none();
-        self.counts.filter(|_| is_done)
+        let mut counts = self.counts.filter(|_| is_done)?;
+        if let UnitState::Succeeded(since) = self.seen.standing {
+            counts.arrived = self.is_checked.then_some(since);
+        }
+        Some(counts)
     }
 
     /// Returns its standing. What it is kept from by others than its placement takes no slot there.

@@ -13,11 +13,11 @@ use jiff::{SignedDuration, Timestamp};
 use crate::config::{ConfigFault, Desired};
 use crate::short_list::ShortList;
 use crate::types::{Turn, TurnSubject};
-use ::model::engine::{Course, Hold};
+use ::model::engine::{Course, Hold, Unmet};
 use api::ApprovalDecision;
 use api::reason::Reason;
 use kubernetes::field::quoted;
-use model::{Approval, Rest};
+use model::{Approval, CheckDoubt, CheckVerdict, Rest};
 use store::{FreezeRecord, Name};
 
 /// Number of digits of a hash that a message shows.
@@ -51,6 +51,10 @@ pub(super) struct Awaited<'a> {
     pub groups: ShortList,
     /// The mandatory decision group that has stopped the rollout.
     pub mandatory: Option<&'a Name>,
+    /// The checks that hold the clusters.
+    pub unmet: &'a [Unmet],
+    /// The checks that count as failed clusters: name and message.
+    pub failed_checks: &'a [(Name, Name)],
 }
 
 impl Awaited<'_> {
@@ -63,9 +67,15 @@ impl Awaited<'_> {
         format!("{sentence}; in progress: {now}")
     }
 
-    /// Returns the clusters that stopped the rollout, to follow a sentence.
+    /// Returns the clusters and checks that stopped the rollout, to follow a sentence.
     fn faults(&self) -> String {
-        self.culprits.map_or_else(String::new, blamed)
+        let clusters = self.culprits.map_or_else(String::new, blamed);
+        let checks: ShortList = self.failed_checks.iter().map(|(name, _)| name).collect();
+        match (checks.is_empty(), clusters.is_empty()) {
+            (true, _) => clusters,
+            (false, true) => format!("RolloutCheck {checks} (failed)"),
+            (false, false) => format!("{clusters}; RolloutCheck {checks} (failed)"),
+        }
     }
 }
 
@@ -344,6 +354,7 @@ impl Notice {
                 )
             }
             Hold::Approval => (Reason::WaitingForApproval, unapproved(what)),
+            Hold::Check => (Reason::WaitingForCheck, unchecked(what, awaited.unmet, false)),
             Hold::Slot | Hold::Soak | Hold::Elsewhere => {
                 (Reason::WaitingForSlot, slot(what, course, awaited.limited_by))
             }
@@ -351,6 +362,7 @@ impl Notice {
         let wait = match hold {
             Hold::Paused | Hold::Failures | Hold::Approval => message.clone(),
             Hold::Group | Hold::Slot | Hold::Elsewhere => awaited.now(&message),
+            Hold::Check => unchecked(what, awaited.unmet, true),
             Hold::Soak => {
                 let sentence = format!(
                     "waiting for a free slot in the rollout of {what}: a cluster that has succeeded keeps its slot for minSuccessTime ({})",
@@ -409,6 +421,44 @@ pub fn for_reason(pause: &str) -> String {
 
 fn unapproved(what: &str) -> String {
     format!("waiting for approval of {what}")
+}
+
+fn unchecked(what: &str, checks: &[Unmet], in_full: bool) -> String {
+    format!(
+        "waiting for a RolloutCheck in the rollout of {what}: {}",
+        unmet(checks, in_full)
+    )
+}
+
+/// Names the checks that have not passed; `in_full` with what they report, which changes often.
+pub(crate) fn unmet(checks: &[Unmet], in_full: bool) -> String {
+    let each = checks.iter().map(|one| {
+        let (says, message) = match &one.verdict {
+            CheckVerdict::Passed => ("has passed".to_owned(), None),
+            CheckVerdict::Failed(message) => ("has failed".to_owned(), Some(message)),
+            CheckVerdict::Unknown(doubt @ (CheckDoubt::Invalid(message) | CheckDoubt::Reported(message))) => {
+                (doubt.to_string(), Some(message))
+            }
+            CheckVerdict::Unknown(doubt) => (doubt.to_string(), None),
+        };
+        let message = message.filter(|message| in_full && !message.is_empty());
+        let message = message.map_or_else(String::new, |message| format!(" ({message})"));
+        format!("{} {says}{message}", quoted(&one.name))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// Names the checks that have failed, with their messages.
+pub(crate) fn failed(checks: &[(Name, Name)]) -> Vec<String> {
+    let each = checks.iter().map(|(name, message)| {
+        let message = if message.is_empty() {
+            String::new()
+        } else {
+            format!(" ({message})")
+        };
+        format!("the RolloutCheck {} failed{message}", quoted(name))
+    });
+    each.collect()
 }
 
 fn slot(what: &str, course: &Course, limited_by: Option<&str>) -> String {

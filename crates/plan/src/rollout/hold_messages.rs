@@ -151,6 +151,8 @@ impl<'a> Notices<'a> {
                     culprits: Some(placed.culprits()),
                     groups: group.map(|group| placed.before(group)).unwrap_or_default(),
                     mandatory: placed.mandatory.as_ref(),
+                    unmet: &placed.unmet,
+                    failed_checks: &placed.failed_checks,
                 });
                 Notice::waiting(what, course, hold, &awaited)
             }

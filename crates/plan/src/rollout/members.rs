@@ -326,6 +326,9 @@ fn candidate<'v>(
         is_at_rest: is_at_rest(stand.site)
             || (effective.deployed && is_lost(view, stand.site) && is_idle(stand.site)),
         soak: soak.of(confirmed_at(instance), now),
+        is_checked: feed
+            .map(Feed::by)
+            .is_some_and(|by| !view.rollout().checks(&by.namespace, &by.name).is_empty()),
         blocked: None,
         unapproved: None,
         seen,

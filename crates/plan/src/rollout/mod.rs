@@ -9,7 +9,7 @@
 //! | `units`, `groups` | the engine's units, placement by placement, and their decision groups |
 //! | `candidate`, `member` | one instance before and after its step is decided |
 //! | `members` | every instance with its next step |
-//! | `approvals` | which clusters wait until a change is approved |
+//! | `approvals`, `checks` | which clusters wait until a change is approved, and for which checks they wait |
 //! | `references` | what an instance is assigned |
 //! | `prerequisites` | which add-ons have to run on a cluster first |
 //! | `undo` | whether a rollout is undone, and the conditions that report it |
@@ -17,6 +17,7 @@
 
 mod approvals;
 mod candidate;
+mod checks;
 mod direction;
 mod freezes;
 mod groups;
@@ -36,8 +37,8 @@ pub(super) use ::model::engine::Counts;
 pub use approvals::{Asked, AskedGroup};
 pub use freezes::freeze_of;
 pub use hold_message::for_reason;
-pub(super) use hold_message::{Attention, Notice};
+pub(super) use hold_message::{Attention, Notice, unmet};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
-pub(super) use undo::{REASONS, Undo, failures, known_good};
+pub(super) use undo::{REASONS, Undo, change_started, failures, known_good};
 pub(super) use units::Placed;

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 
-use super::hold_message::{blamed, gone};
+use super::hold_message::{blamed, failed, gone};
 use super::units::Placed;
 use crate::conditions::Wish;
 use crate::config::{Desired, Effective, WayBack, is_governed};
@@ -158,23 +158,28 @@ impl<'a> Undo<'a> {
     }
 }
 
-/// Returns how many clusters failed, how many failures are allowed, what follows from that, and the names of the clusters.
+/// Returns how many clusters failed, and which checks, how many failures are allowed, what follows from that, and the names of the
+/// clusters.
 pub(crate) fn failures(placed: &Placed, breach: Breach, then: &str) -> String {
     let Breach {
         failures, tolerated, ..
     } = breach;
+    let failures = failures.saturating_sub(placed.failed_checks.len());
     let clusters = if failures == 1 { "cluster" } else { "clusters" };
-    let names = blamed(placed.culprits());
+    let clusters = (failures > 0).then(|| format!("{failures} {clusters} failed or timed out"));
+    let names = clusters.as_ref().map_or_else(String::new, |_| {
+        format!(". Clusters: {}", blamed(placed.culprits()))
+    });
+    let what: Vec<String> = clusters
+        .into_iter()
+        .chain(failed(&placed.failed_checks))
+        .collect();
+    let what = what.join(", and ");
     match &placed.mandatory {
         Some(group) => format!(
-            "{failures} {clusters} failed or timed out in the mandatory decision group {group}, which tolerates no failures{then}. \
-             Clusters: {names}"
+            "{what} in the mandatory decision group {group}, which tolerates no failures{then}{names}"
         ),
-        None => {
-            format!(
-                "{failures} {clusters} failed or timed out, and maxFailures allows {tolerated}{then}. Clusters: {names}"
-            )
-        }
+        None => format!("{what}, and maxFailures allows {tolerated}{then}{names}"),
     }
 }
 
@@ -235,4 +240,16 @@ pub(crate) fn known_good(content: Option<PinnedContent>) -> Option<Wish<'static>
         Reason::EveryClusterRunsWell,
         list,
     ))
+}
+
+/// Returns the condition that records since when the change is being rolled out.
+pub(crate) fn change_started(placed: &Placed) -> Option<Wish<'static>> {
+    let (content, started) = placed.started.as_ref()?;
+    let wish = Wish::new(
+        terms::CHANGE_STARTED,
+        Status::True,
+        Reason::Progressing,
+        content.to_string(),
+    );
+    Some(wish.since(*started))
 }

@@ -4,12 +4,13 @@
 //! configuration comes from, the last placement that selects it, and only while there is an instance that can move:
 //! a cluster that cannot move takes no slot and keeps no group open.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use super::approvals::{Approvals, Asked};
+use super::approvals::{Approvals, Asked, has_anything};
 use super::candidate::Candidate;
+use super::checks::{Checked, is_under_way};
 use super::direction::Direction;
 use super::groups::Groups;
 use super::hold_message::{Notice, listed};
@@ -21,7 +22,8 @@ use crate::short_list::ShortList;
 use crate::upgrade::by_label;
 use ::model::engine::course;
 use ::model::engine::{
-    Breach, Counts, Course, Group, Hold, StageCounts, Unit, UnitState, Verdict, decide, decide_beside,
+    Breach, Counts, Course, DoneUnits, Group, Hold, StageCounts, Unit, UnitState, Unmet, Verdict, decide,
+    decide_beside,
 };
 use model::Rest;
 use store::{Instance, Name, PlacementUse, View, order};
@@ -45,6 +47,16 @@ pub(crate) struct Placed {
     blamed: [ShortList; 2],
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
+    /// The hash of what its clusters are to run with, and since when the first of them does or is on its way, where that waits for checks.
+    pub started: Option<(Name, Timestamp)>,
+    /// The checks that hold its clusters.
+    pub unmet: Vec<Unmet>,
+    /// The checks that count as failed clusters: name and message.
+    pub failed_checks: Vec<(Name, Name)>,
+    /// Whether every check has passed since the last cluster was updated.
+    pub is_checked: bool,
+    /// How many of its clusters wait for checks.
+    pub unchecked: usize,
     /// Why changes cannot be rolled out, whichever clusters wait.
     pub blocker: Option<Blocker>,
     /// The clusters that failed.
@@ -85,6 +97,11 @@ impl Placed {
             None => (&self.failed, &self.late),
         };
         [(failed, "failed"), (late, "timed out")]
+    }
+
+    /// Returns whether checks that failed have stopped the rollout, alone or with failed clusters.
+    pub(crate) fn is_stopped_by_checks(&self) -> bool {
+        self.breach.is_some() && !self.failed_checks.is_empty()
     }
 
     /// Returns the decision groups that go before one.
@@ -146,6 +163,8 @@ pub(super) struct Feed<'v> {
     direction: Direction,
     /// What is asked about changes, where they wait for an approval.
     approvals: Option<Approvals<'v>>,
+    /// The hash of what its clusters are to run with, where that waits for checks.
+    content: Option<Name>,
     selected: &'v Selected<'v>,
     /// The clusters that have no instance yet.
     missing: &'v Missing<'v>,
@@ -174,6 +193,9 @@ impl<'v> Feed<'v> {
         // A rollback needs no approval: its content is known to be good.
         let approvals = approvals.filter(|_| direction == Direction::Forth);
         // Where all clusters move at once the order of the clusters need not be known.
+        let checked = Checked::of(view, by, inherited);
+        let (checks, content) = checked.map(|one| (one.checks, one.content)).unzip();
+        let course = Course { checks, ..course };
         let has_turns = course != Course::at_once() || approvals.is_some();
         let course = direction.course(course);
         let shut = match (&fault, selected.known) {
@@ -191,6 +213,7 @@ impl<'v> Feed<'v> {
             fault,
             direction,
             approvals,
+            content,
             selected,
             missing,
             index,
@@ -227,7 +250,8 @@ impl<'v> Feed<'v> {
         let groups = self.groups(view);
         let (mut units, mut places) = (Vec::new(), Vec::new());
         let done = others.configured(self.index);
-        let mut configured: usize = done.values().sum();
+        let mut configured: usize = done.values().map(|units| units.count).sum();
+        let changing = self.changing(candidates, &groups);
         if let Some(approvals) = &self.approvals {
             approvals.mark(candidates, self.index, &groups, &done);
         }
@@ -241,10 +265,12 @@ impl<'v> Feed<'v> {
             }
             let group = groups.of_cluster(cluster);
             let approved = known.is_none_or(|one| one.unapproved.is_none());
+            let unchecked = known.is_none_or(|one| !has_anything(one.instance)) && !changing.contains(&group);
             units.push(Unit {
                 group,
                 standing,
                 approved,
+                unchecked,
             });
             if let Some(candidate) = found.and_then(|at| candidates.get_mut(at)) {
                 candidate.note_selected(self.index, group);
@@ -259,7 +285,7 @@ impl<'v> Feed<'v> {
             configured,
             breach: decision.breach,
             mandatory: group.map(Group::told),
-            blocked: blocked(&decision.verdicts),
+            blocked: waiting(&decision.verdicts, Hold::Elsewhere),
             paused: self.paused,
             blocker: self.fault.as_ref().map(Blocker::fault),
             before: groups.before(&self.course),
@@ -267,6 +293,11 @@ impl<'v> Feed<'v> {
             stages: decision.stages.clone(),
             course: Some(self.course.clone()),
             asked: self.asked(&groups, &units, &decision.verdicts),
+            started: self.started(&decision.verdicts, now),
+            unchecked: waiting(&decision.verdicts, Hold::Check),
+            unmet: decision.unmet,
+            failed_checks: decision.failed_checks,
+            is_checked: decision.is_checked,
             ..Placed::default()
         };
         let blamed = decision.breach.and_then(|breach| breach.group);
@@ -283,6 +314,27 @@ impl<'v> Feed<'v> {
             placed.open = groups.open(&units, &decision.verdicts);
         }
         (placed, decision.recheck_at)
+    }
+
+    /// Returns since when the present content is being rolled out, with its hash.
+    fn started(&self, verdicts: &[Verdict], now: Timestamp) -> Option<(Name, Timestamp)> {
+        let known = self.course.checks.as_ref()?.started;
+        let is_under_way = verdicts.iter().copied().any(is_under_way);
+        let started = known.or_else(|| is_under_way.then_some(now))?;
+        Some((self.content.clone()?, started))
+    }
+
+    /// Returns the decision groups with clusters that run with something else: one that joins them is given nothing that no check has
+    /// seen.
+    fn changing(&self, candidates: &[Candidate<'_>], groups: &Groups<'_>) -> BTreeSet<usize> {
+        if self.course.checks.is_none() {
+            return BTreeSet::new();
+        }
+        let is_changing = |one: &&Candidate<'_>| {
+            one.home == Some(self.index) && one.waits_for_turn() && has_anything(one.instance)
+        };
+        let each = candidates.iter().filter(is_changing);
+        each.map(|one| groups.of_cluster(&one.instance.cluster)).collect()
     }
 
     /// Returns the decision groups, where they tell who moves.
@@ -321,10 +373,12 @@ impl<'v> Feed<'v> {
     }
 }
 
-/// How many wait for something that the course does not decide.
-fn blocked(verdicts: &[Verdict]) -> usize {
-    let elsewhere = Verdict::Wait(Hold::Elsewhere);
-    verdicts.iter().filter(|verdict| **verdict == elsewhere).count()
+/// How many wait for something.
+fn waiting(verdicts: &[Verdict], hold: Hold) -> usize {
+    verdicts
+        .iter()
+        .filter(|verdict| **verdict == Verdict::Wait(hold))
+        .count()
 }
 
 /// Notes a promotion of soaks in a course. Where there is no soak it makes no difference, and is not noted.
@@ -379,6 +433,7 @@ pub(super) fn decide_others(
             group: 0,
             standing: candidate.standing(),
             approved: true,
+            unchecked: true,
         };
         let decision = decide(&course, &[], &[unit], shut, now);
         candidate.verdict = decision.verdicts.first().copied().unwrap_or(Verdict::Skipped);
@@ -424,10 +479,15 @@ pub(super) fn decide_rolling(
             group: 0,
             standing,
             approved: true,
+            unchecked: true,
         });
         places.push(at);
     }
-    let done = BTreeMap::from([(0, others.rolling())]);
+    let done = DoneUnits {
+        count: others.rolling(),
+        latest: None,
+    };
+    let done = BTreeMap::from([(0, done)]);
     let shut = rolling.paused || rolling.unknown.is_some();
     let decision = decide_beside(&rolling.course, &[], &units, &done, shut, now);
     let mut refusal = Refusal::default();

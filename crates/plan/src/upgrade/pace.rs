@@ -255,6 +255,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
                     *standing != UnitState::ToApply || !run.frozen.clusters.contains_key(*name)
                 })
                 .unwrap_or(UnitState::Blocked(None)),
+            unchecked: true,
         })
         .collect();
     let decision = decide(&stages.course, &stages.groups(), &units, closed.is_some(), now);

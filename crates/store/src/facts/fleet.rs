@@ -17,7 +17,7 @@ use super::peers::PeerFacts;
 use super::sharded_map::ShardedMap;
 use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
-use crate::record::Content;
+use crate::record::{CheckRecord, Content};
 use crate::registration::RoleFacts;
 use model::{
     ConfigReference, ConfigType, InstallNamespace, Name, ResolvedSettings, RolloutProfile, RolloutSettings,
@@ -41,6 +41,8 @@ pub struct Facts {
     pub profiles: Arc<BTreeMap<Arc<str>, ProfileFacts>>,
     /// The upgrades that name a profile, as namespace/name, by profile.
     pub upgrade_profiles: Arc<BTreeMap<Arc<str>, BTreeSet<String>>>,
+    /// RolloutChecks by name.
+    pub checks: Arc<BTreeMap<Arc<str>, Arc<CheckRecord>>>,
     /// Placements by namespace, then name.
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
     /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.

@@ -293,6 +293,15 @@ kinds! {
         Write::new("", &["delete"], APPROVALS).when("changes do not wait for approval any more"),
         Write::new("status", &["patch"], APPROVALS).when("changes wait for approval"),
     ]);
+    /// `RolloutCheck`, with the last result of a check
+    Check = Row::new(
+        cluster_scoped(OWN_GROUP, "v1alpha1", "RolloutCheck", "rolloutchecks"),
+        Need::WhereServed,
+        Holds::Nothing,
+    )
+    .for_admission(Read::Watched)
+    .writes(&[Write::new("status", &["patch"], "results of checks in Prometheus")
+        .when("the settings of a rollout name such a check")]);
     /// `RolloutFreeze`, while which no change starts
     Freeze = Row::new(
         cluster_scoped(OWN_GROUP, "v1alpha1", "RolloutFreeze", "rolloutfreezes"),

@@ -4,6 +4,7 @@
 
 mod addon;
 mod approval;
+mod check;
 mod cluster;
 pub(super) mod cluster_set;
 mod configs;
@@ -22,7 +23,7 @@ mod upgrade_work;
 mod work;
 
 stored::list! {
-    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, approval::Approval, freeze::Freeze,
+    addon::AddOn, cluster::Cluster, cluster_set::ClusterSet, decision::Decision, configs::DeploymentConfig, approval::Approval, check::Check, freeze::Freeze,
     granted::HubClusterRole, configs::HubConfig, granted::HubRole, instance::Instance,
     kept_content::KeptContent, namespace::Namespace, decision::Placement, profile::Profile, granted::Role, granted::RoleBinding, rollout::Rollout,
     granted::ServiceAccount, cluster_set::SetBinding, signing_request::SigningRequest,

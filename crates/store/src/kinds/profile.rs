@@ -45,14 +45,7 @@ impl Plain for Profile {
             .into_iter()
             .flatten()
             .any(|record| record.is_default);
-        let addons: Vec<Owner> = if of_all {
-            store.addons().map(Owner::addon).collect()
-        } else {
-            let users = store.kept.all::<Rollout>();
-            let users = users.filter(|(_, record)| record.profile.as_ref() == Some(&key.name));
-            users.map(|(place, _)| Owner::addon(&place.1)).collect()
-        };
-        for owner in addons {
+        for owner in store.addons_of_profile(&key.name, of_all) {
             store.changes.of_all(&owner);
             touched.insert(owner);
         }
@@ -67,6 +60,29 @@ impl Plain for Profile {
 pub(crate) type Profiles<'s> = [Option<&'s Parsed>; 2];
 
 impl Store {
+    /// Returns the add-ons that use a profile: all of them if it is the default.
+    fn addons_of_profile(&self, name: &Name, of_all: bool) -> Vec<Owner> {
+        if of_all {
+            return self.addons().map(Owner::addon).collect();
+        }
+        let users = self.kept.all::<Rollout>();
+        let users = users.filter(|(_, record)| record.profile.as_ref() == Some(name));
+        users.map(|(place, _)| Owner::addon(&place.1)).collect()
+    }
+
+    /// Returns the add-ons that use a profile which names a check.
+    pub(crate) fn addons_of_profiles_with_check(&self, check: &Name) -> Vec<Owner> {
+        let names = |record: &&ProfileRecord| {
+            let profile = record.profile.as_ref();
+            profile.is_ok_and(|profile| profile.checks().contains(check))
+        };
+        let all = self.kept.all::<Profile>().map(|(_, record)| record);
+        let users = all
+            .filter(names)
+            .flat_map(|record| self.addons_of_profile(&record.name, record.is_default));
+        users.collect()
+    }
+
     pub(crate) fn profile(&self, name: &str) -> Option<&ProfileRecord> {
         self.kept.get::<Profile>(&(Name::default(), name.into()))
     }

@@ -94,6 +94,9 @@ fn mention(store: &mut Store, addon: &Name, settings: Option<&Settings>, mention
     for name in settings.depends_on() {
         mentioned.note(&mut store.indexes.dependents, name, addon);
     }
+    for name in settings.all_checks() {
+        mentioned.note(&mut store.indexes.by_check, name, addon);
+    }
 }
 
 impl Store {

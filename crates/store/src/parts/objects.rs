@@ -84,6 +84,8 @@ pub(crate) struct Indexes {
     pub(crate) kept: Mentions<(ConfigRef, Name), Place>,
     /// The add-ons that depend on an add-on.
     pub(crate) dependents: Mentions<Name, Name>,
+    /// The add-ons whose settings name a check.
+    pub(crate) by_check: Mentions<Name, Name>,
     /// The add-ons that have something on a cluster.
     pub(crate) by_cluster: Mentions<Name, Name>,
     /// The placements that have decided for a cluster.

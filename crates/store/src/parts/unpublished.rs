@@ -40,6 +40,7 @@ pub(crate) struct Changed {
     pub(crate) hub_roles: BTreeSet<ObjectKey>,
     pub(crate) peers: BTreeSet<Name>,
     pub(crate) profiles: BTreeSet<Name>,
+    pub(crate) checks: BTreeSet<Name>,
     /// Whether any upgrade of clusters has.
     pub(crate) upgrades: bool,
 }
@@ -68,6 +69,10 @@ impl Published {
 
     pub(crate) fn hub_role_changed(&mut self, role: &ObjectKey) {
         self.changed.hub_roles.insert(role.clone());
+    }
+
+    pub(crate) fn check_changed(&mut self, check: &Name) {
+        self.changed.checks.insert(check.clone());
     }
 
     pub(crate) fn config_changed(&mut self, config: &ConfigRef) {

@@ -21,6 +21,7 @@ use crate::removal::Farewell;
 use crate::terms;
 use api::ApprovalDecision;
 use model::Name;
+use model::{CheckDoubt, CheckResult, RolloutCheck};
 use model::{ClusterKey, ClusterSource, ConfigRollout, Limit, RolloutStrategy, Selector};
 
 /// A `ManagedCluster`.
@@ -95,6 +96,19 @@ pub struct ProfileRecord {
     pub is_default: bool,
     /// What it sets, or what is wrong with it: then nothing starts where it applies.
     pub profile: Result<Arc<model::RolloutProfile>, Name>,
+}
+
+/// A `RolloutCheck`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckRecord {
+    /// Identity and revision.
+    pub meta: Meta,
+    /// What is checked, or the first fault of the spec.
+    pub check: Result<RolloutCheck, Name>,
+    /// The last result, or why there is none.
+    pub result: Result<CheckResult, CheckDoubt>,
+    /// How many evaluations in a row were false.
+    pub failures: i64,
 }
 
 /// A `RolloutApproval`.

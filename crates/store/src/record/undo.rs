@@ -119,12 +119,21 @@ impl Progression {
         })
     }
 
-    /// Drops the messages for users, and keeps what plans of clusters depend on: while nothing is undone, that is nothing.
+    /// Returns when the first cluster started with a content, while that is being rolled out and waits for checks.
+    pub fn change_started(&self, content: &str) -> Option<Timestamp> {
+        let started = self.said(terms::CHANGE_STARTED);
+        started
+            .filter(|(_, hash)| *hash == content)
+            .map(|(since, _)| since)
+    }
+
+    /// Drops the messages for users, and keeps what plans of clusters depend on: while nothing is undone and nothing waits for checks,
+    /// that is nothing.
     pub(crate) fn forget_words(&mut self) {
-        let is_undone = self.undone().is_some();
-        let memory = [terms::KNOWN_GOOD, terms::UNDONE];
+        let counts = self.undone().is_some() || self.said(terms::CHANGE_STARTED).is_some();
+        let memory = [terms::KNOWN_GOOD, terms::UNDONE, terms::CHANGE_STARTED];
         self.conditions
-            .retain(|one| is_undone && memory.contains(&&*one.kind));
+            .retain(|one| counts && memory.contains(&&*one.kind));
     }
 
     fn said(&self, kind: &str) -> Option<(Timestamp, &str)> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::approval::unapproved;
+use super::approval::{unapproved, unchecked};
 use super::standing::{AssignedConfig, InstanceStanding, Terms, Written, assigned, is_same, standing, there};
 use super::undone;
 use model::{ConfigRollout, Limit, MandatoryGroup, ProgressDeadline, RolloutStrategy, Tolerance};
@@ -50,6 +50,7 @@ pub(super) fn broken(
             out_of_turn(&members),
             course.reckless(view, &members),
             unapproved(view, by, &members).filter(|_| !goes_back),
+            unchecked(view, by, &members, now).filter(|_| !goes_back),
         ];
         let place = format!("placement {}/{}", by.namespace, by.name);
         let faults = faults.into_iter().flatten();
@@ -174,14 +175,14 @@ struct Course<'v> {
 }
 
 /// The place of a cluster in the order of groups: mandatory ones first.
-type Stage = (bool, u32, Name);
+pub(super) type Stage = (bool, u32, Name);
 
 /// A cluster of a placement: before and after the plan.
 pub(super) struct Member<'v> {
     pub(super) instance: &'v Instance,
     /// Its decision group: index and name.
     pub(super) group: (u32, Name),
-    stage: Stage,
+    pub(super) stage: Stage,
     pub(super) standing: InstanceStanding,
     /// What it is assigned after the plan.
     pub(super) after: Vec<AssignedConfig>,

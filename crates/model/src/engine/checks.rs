@@ -1,0 +1,51 @@
+//! The checks of a course: whether its units may go on, and which checks count as failures.
+//!
+//! Decides nothing about a single check (`rollout_check`). Never decides which stage waits (`stages.rs`).
+
+use jiff::Timestamp;
+
+use crate::{Check, CheckVerdict, Name};
+
+/// The checks that the units of a course wait for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checks {
+    /// Each of them.
+    pub each: Vec<Check>,
+    /// When the first unit of the change started, if one has: an earlier result is no failure of the change.
+    pub started: Option<Timestamp>,
+}
+
+/// A check that has not passed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmet {
+    /// Its name.
+    pub name: Name,
+    /// What it says.
+    pub verdict: CheckVerdict,
+}
+
+impl Checks {
+    /// Returns the checks that have not passed since a time.
+    pub(super) fn unmet(&self, since: Option<Timestamp>, now: Timestamp) -> Vec<Unmet> {
+        let each = self.each.iter().map(|check| Unmet {
+            name: check.name.clone(),
+            verdict: check.verdict(since, now),
+        });
+        each.filter(|one| one.verdict != CheckVerdict::Passed).collect()
+    }
+
+    /// Returns the checks that have failed since the change started: name and message.
+    pub(super) fn failed(&self, now: Timestamp) -> Vec<(Name, Name)> {
+        let unmet = self.started.map(|started| self.unmet(Some(started), now));
+        let failed = unmet.into_iter().flatten().filter_map(|one| match one.verdict {
+            CheckVerdict::Failed(message) => Some((one.name, message)),
+            CheckVerdict::Passed | CheckVerdict::Unknown(_) => None,
+        });
+        failed.collect()
+    }
+
+    /// Returns when time alone changes a result.
+    pub(super) fn changes_at(&self, now: Timestamp) -> Option<Timestamp> {
+        self.each.iter().filter_map(|check| check.changes_at(now)).min()
+    }
+}
