@@ -270,6 +270,7 @@ async fn what_a_rule_denies_is_stored_in_no_way() {
         install/namespace
         install/placement-space
         metadata/value
+        rollout/checks
         rollout/on-failure
         rollout/placements
         rollout/revisions
