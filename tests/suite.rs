@@ -44,6 +44,7 @@ mod pure {
     mod mutations;
     mod namespace_facts;
     mod neighbours;
+    mod notifications;
     mod plain_words;
     mod plan_memo;
     mod plan_properties;
@@ -96,6 +97,7 @@ mod hub {
     mod leaders;
     mod modes;
     mod never_drift;
+    mod notifications;
     mod older_definitions;
     mod policies;
     mod registration;

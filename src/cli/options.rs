@@ -9,7 +9,7 @@ use clap::Args;
 use kubernetes::names::{is_dns1123_label, is_dns1123_subdomain};
 
 use super::words::{Choices, LeasePlace, lease, length, one_of};
-use crate::controllers::{CheckEndpoint, TideOptions};
+use crate::controllers::{CheckEndpoint, HttpEndpoint, HttpUrl, TideOptions};
 use admission::BlastRadius;
 use model::{HubNamespaces, ReservedSigner, ReservedSigners};
 use store::{
@@ -110,6 +110,32 @@ pub struct EndpointsArgs {
         value_name = "NAME=URL[,token-file=PATH][,ca-file=PATH]"
     )]
     pub endpoints: Vec<CheckEndpoint>,
+}
+
+/// Notifications about rollouts and upgrades.
+#[derive(Args, Clone, Debug, Default)]
+pub struct NotifyArgs {
+    /// Send notifications about rollouts and upgrades to this URL: an HTTP POST with a CloudEvent for each
+    /// (`docs/guides/notifications.md`).
+    #[arg(long, value_name = "URL")]
+    pub notify_url: Option<HttpUrl>,
+    /// File with the bearer token for the receiver of notifications; read again for each of them.
+    #[arg(long, value_name = "FILE", requires = "notify_url")]
+    pub notify_token_file: Option<PathBuf>,
+    /// File with the certificate authorities of the receiver of notifications (PEM); without it, those of this machine count.
+    #[arg(long, value_name = "FILE", requires = "notify_url")]
+    pub notify_ca_file: Option<PathBuf>,
+}
+
+impl NotifyArgs {
+    /// Returns where notifications are sent, if they are.
+    pub(super) fn receiver(&self) -> Option<HttpEndpoint> {
+        Some(HttpEndpoint {
+            url: self.notify_url.clone()?,
+            token_file: self.notify_token_file.clone(),
+            ca_file: self.notify_ca_file.clone(),
+        })
+    }
 }
 
 /// Settings of the webhook.

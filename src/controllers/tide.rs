@@ -18,6 +18,7 @@ use super::auditor::WatchTap;
 use super::checks::{CheckEndpoint, Evaluator};
 use super::config_watch::look_out;
 use super::election::{ElectionOptions, StockLease, Term, campaign, watch_stock};
+use super::notifier::{Notifier, NotifierOptions};
 use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
@@ -34,6 +35,8 @@ pub type Progress = Note;
 
 /// How many events may wait for the loop: each holds a whole object.
 const WAITING: usize = 64;
+/// How long queued notifications may take at shutdown.
+const FAREWELL: Duration = Duration::from_secs(2);
 
 /// Options of the controllers.
 #[derive(Debug, Clone)]
@@ -60,6 +63,8 @@ pub struct TideOptions {
     pub keys: Option<Arc<ArcSwap<Keys>>>,
     /// The Prometheus servers that RolloutChecks may name.
     pub check_endpoints: Vec<CheckEndpoint>,
+    /// Where notifications are sent; absent if none are.
+    pub notifier: Option<NotifierOptions>,
     /// Sender of watch events to the audit; absent if nothing is audited.
     pub tap: Option<WatchTap>,
 }
@@ -78,6 +83,7 @@ impl Default for TideOptions {
             metrics: Metrics::default(),
             keys: None,
             check_endpoints: Vec::new(),
+            notifier: None,
             tap: None,
         }
     }
@@ -125,6 +131,7 @@ pub struct Tide {
     watches: JoinSet<()>,
     leading: watch::Receiver<bool>,
     standing: JoinSet<()>,
+    notifying: JoinSet<()>,
     /// Ends the campaign: after the writes have ended, so that the next leader begins with what they left.
     resign: CancellationToken,
     _stop_on_drop: DropGuard,
@@ -236,9 +243,12 @@ impl Tide {
         let mut standing = JoinSet::new();
         let (leading, term) = stand(&client, &options, &resign, &mut standing);
         let fence = watched_fence(&client, &options, &stop, &mut watches);
+        let mut notifying = JoinSet::new();
+        let receiver = options.notifier.clone().filter(|_| options.part == Part::Drives);
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
+            notifier: receiver.map(|to| Notifier::start(to, options.metrics.clone(), &mut notifying)),
             synced: synced_sender,
             watch_lists: lookout_sender,
             relists,
@@ -283,6 +293,7 @@ impl Tide {
             watches,
             leading,
             standing,
+            notifying,
             resign,
         })
     }
@@ -327,6 +338,10 @@ impl Tide {
                 error = &error as &dyn std::error::Error,
                 "the controllers stopped unexpectedly"
             );
+        }
+        let last = async { while self.notifying.join_next().await.is_some() {} };
+        if tokio::time::timeout(FAREWELL, last).await.is_err() {
+            tracing::warn!("notifications were not sent before shutdown");
         }
         self.resign.cancel();
         while self.standing.join_next().await.is_some() {}

@@ -24,6 +24,7 @@ use super::connections::ConnectionMetrics;
 use super::fleet::FleetMetrics;
 use super::gate::AdmissionMetrics;
 use super::modes::ModeMetrics;
+use super::notifications::NotificationMetrics;
 use super::process::Process;
 use super::queue::QueueMetrics;
 use super::staleness::StalenessMetrics;
@@ -126,6 +127,7 @@ pub struct Metrics {
     connections: ConnectionMetrics,
     fleet: FleetMetrics,
     modes: ModeMetrics,
+    pub(super) notifications: NotificationMetrics,
     queue: QueueMetrics,
     upgrades: UpgradeMetrics,
     watches: WatchMetrics,
@@ -175,6 +177,7 @@ impl Default for Metrics {
             connections: ConnectionMetrics::default(),
             fleet: FleetMetrics::default(),
             modes: ModeMetrics::default(),
+            notifications: NotificationMetrics::default(),
             queue: QueueMetrics::default(),
             upgrades: UpgradeMetrics::default(),
             watches: WatchMetrics::default(),
@@ -204,6 +207,7 @@ impl Metrics {
         self.connections.register(&mut own);
         self.fleet.register(&mut own);
         self.modes.register(&mut own);
+        self.notifications.register(&mut own);
         self.queue.register(&mut plain, &mut own);
         self.upgrades.register(&mut own);
         self.watches.register(&mut own);

@@ -33,14 +33,15 @@ pub(super) use words;
 
 #[cfg(test)]
 mod tests {
-    use crate::telemetry::{Act, Closed, Decision, DryRun, Holder, LeaseOf, SpanEnd, Written};
+    use crate::telemetry::{Act, Closed, Decision, Delivery, DryRun, Holder, LeaseOf, SpanEnd, Written};
 
     #[test]
     fn words_are_lower_case_and_differ() {
-        let all: [Vec<&str>; 8] = [
+        let all: [Vec<&str>; 9] = [
             Act::ALL.iter().map(|one| one.word()).collect(),
             Closed::ALL.iter().map(|one| one.word()).collect(),
             Decision::ALL.iter().map(|one| one.word()).collect(),
+            Delivery::ALL.iter().map(|one| one.word()).collect(),
             DryRun::ALL.iter().map(|one| one.word()).collect(),
             Holder::ALL.iter().map(|one| one.word()).collect(),
             LeaseOf::ALL.iter().map(|one| one.word()).collect(),

@@ -22,6 +22,7 @@ test_each! {
     disable_some_clusters
     fresh_install
     invalid_version
+    notifications
     override_per_cluster
     progressive
     rollback

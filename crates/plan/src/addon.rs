@@ -193,7 +193,7 @@ fn managed(
     let own = own_status::managed(view, &verdict.conditions, &summary, &census);
     let uses = wanted.placements.iter().map(|selected| selected.by);
     let placed: Vec<_> = uses.zip(&rollout.placed).collect();
-    let approvals = approval_objects::managed(view, &placed, summary.progressions.as_deref());
+    let approvals = approval_objects::managed(view, &placed, summary.progressions.as_deref(), now);
     let oddities = configs.versions.oddities.iter().map(ToString::to_string);
     let oddities = oddities.map(|oddity| Wait::addon(WaitOn::Template(oddity)));
     let plan = Plan {

@@ -7,9 +7,11 @@ use jiff::Timestamp;
 use super::conditions::{Wish, merge};
 use super::config::{Configs, Effective};
 use super::install::{DecisionState, Selected, Wanted};
+use super::notification::Notification;
 use super::rollout::{
     Asked, Counts, Placed, REASONS, Undo, change_started, failures, for_reason, known_good, unmet,
 };
+use super::rollout_notifications;
 use super::short_list::ShortList;
 use super::types::earliest;
 use crate::conditions::progressing::PROGRESSING;
@@ -31,6 +33,8 @@ pub(super) struct Summary {
     pub versions: Option<(Vec<Name>, Name)>,
     /// Why a rollout is not complete although all of its clusters are updated: a check has failed.
     pub unchecked: Option<String>,
+    /// What receivers outside of the hub are sent when it is written.
+    pub notifications: Vec<Notification>,
     /// When time alone changes the status.
     pub recheck_at: Option<Timestamp>,
 }
@@ -73,6 +77,7 @@ pub(super) fn summary(
     now: Timestamp,
 ) -> Summary {
     let mut recheck_at = None;
+    let mut notifications = Vec::new();
     let progressions = if !view.addon.managed {
         None
     } else if view.addon.strategy == InstallStrategy::Placements {
@@ -81,7 +86,15 @@ pub(super) fn summary(
         let each = each.map(|((selected, (inherited, way)), placed)| {
             let undo = Undo::of(view, selected, inherited, way.as_ref(), placed, now);
             recheck_at = earliest(recheck_at, undo.recheck_at());
-            progression(view, selected, inherited, placed, &undo, now)
+            let progression = progression(view, selected, inherited, placed, &undo, now);
+            notifications.extend(rollout_notifications::of_placement(
+                view,
+                &progression,
+                inherited,
+                placed,
+                now,
+            ));
+            progression
         });
         Some(each.collect())
     } else {
@@ -95,6 +108,7 @@ pub(super) fn summary(
         defaults: defaults.collect(),
         progressions,
         unchecked: unchecked(wanted, placed),
+        notifications,
         recheck_at,
         versions: view.addon.managed.then(|| {
             let listed = configs.versions.supported();
@@ -125,6 +139,7 @@ pub(super) fn unchanged(view: &View<'_>) -> Summary {
         progressions: None,
         versions: None,
         unchecked: None,
+        notifications: Vec::new(),
         recheck_at: None,
     }
 }

@@ -5,11 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::owners;
 use super::rollout::{AskedGroup, Placed};
 use super::types::{Action, Revision};
+use super::{owners, rollout_notifications};
 use api::{ApprovalDecision, RolloutApprovalSpec};
 use store::{ApprovalRecord, Kind, Name, ObjectKey, PlacementUse, Progression, RollUps, View};
 
@@ -21,6 +22,7 @@ pub(super) fn managed(
     view: &View<'_>,
     placed: &[(&PlacementUse, &Placed)],
     progressions: Option<&[Progression]>,
+    now: Timestamp,
 ) -> Vec<Action> {
     if view.settings().roll_ups != RollUps::InOwnKind || !view.shows_approvals() {
         return Vec::new();
@@ -47,7 +49,7 @@ pub(super) fn managed(
     }
     let known = view.approvals().map(|(place, record)| (&place.1, record));
     let owners = json!([owners::of_addon(view.addon, true)]);
-    writes(&known.collect(), &wanted, Some(&owners))
+    writes(&known.collect(), &wanted, Some(&owners), now)
 }
 
 /// An approval that a group or a stage needs.
@@ -68,6 +70,7 @@ pub(crate) fn writes(
     known: &BTreeMap<&Name, &ApprovalRecord>,
     wanted: &[Wanted<'_>],
     owners: Option<&Value>,
+    now: Timestamp,
 ) -> Vec<Action> {
     let mut actions = Vec::new();
     let mut needed = BTreeSet::new();
@@ -76,7 +79,7 @@ pub(crate) fn writes(
         match known.get(&name) {
             None if one.group.waiting > 0 => actions.push(create(&name, one, owners)),
             None => {}
-            Some(record) => actions.extend(status(&name, record, one)),
+            Some(record) => actions.extend(status(&name, record, one, now)),
         }
         needed.insert(name);
     }
@@ -111,7 +114,7 @@ fn create(name: &Name, wanted: &Wanted<'_>, owners: Option<&Value>) -> Action {
     }
 }
 
-fn status(name: &Name, record: &ApprovalRecord, one: &Wanted<'_>) -> Option<Action> {
+fn status(name: &Name, record: &ApprovalRecord, one: &Wanted<'_>, now: Timestamp) -> Option<Action> {
     if record.meta.deleting {
         return None;
     }
@@ -137,6 +140,7 @@ fn status(name: &Name, record: &ApprovalRecord, one: &Wanted<'_>) -> Option<Acti
     if record.status == wanted {
         return None;
     }
+    let news = rollout_notifications::of_approval(record, state, one.hash, group, &one.changes, now);
     let gone = record.status.keys().filter(|field| !wanted.contains_key(*field));
     let gone: Vec<(String, Value)> = gone.map(|field| (field.clone(), Value::Null)).collect();
     wanted.extend(gone);
@@ -145,6 +149,7 @@ fn status(name: &Name, record: &ApprovalRecord, one: &Wanted<'_>) -> Option<Acti
         before: Revision::from(&record.meta),
         patch: json!({"status": wanted}).into(),
         notes: Vec::new(),
+        notifications: news.into_iter().collect(),
     })
 }
 

@@ -69,6 +69,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
         before: Revision::from(&instance.meta),
         patch: json!({"status": status}).into(),
         notes: report.note.clone().into_iter().collect(),
+        notifications: Vec::new(),
     })
 }
 
@@ -86,6 +87,7 @@ pub(super) fn conditions(
         before: Revision::from(&instance.meta),
         patch: json!({"status": {"conditions": conditions::render(&merged)}}).into(),
         notes: note.into_iter().collect(),
+        notifications: Vec::new(),
     })
 }
 
@@ -168,6 +170,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
         before: Revision::from(&addon.meta),
         patch: json!({"status": status}).into(),
         notes: verdict.note.into_iter().collect(),
+        notifications: summary.notifications.clone(),
     })
 }
 

@@ -112,6 +112,7 @@ fn write(
         before: Revision::from(&known.meta),
         patch: json!({"status": status}).into(),
         notes: Vec::new(),
+        notifications: Vec::new(),
     })
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::change_event::Note;
+use super::notification::Notification;
 use super::registration::CertificateDecision;
 use api::reason::Reason;
 use model::Approval;
@@ -113,6 +114,8 @@ pub enum Action {
         patch: Payload,
         /// The events, when the state changes.
         notes: Vec<Note>,
+        /// What receivers outside of the hub are sent.
+        notifications: Vec<Notification>,
     },
     /// Delete an object.
     Delete {

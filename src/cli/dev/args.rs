@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::DevCommand;
-use crate::cli::{AuditArgs, EndpointsArgs, GateArgs, GivenWords, LogArgs, RightsArgs, TideArgs};
+use crate::cli::{AuditArgs, EndpointsArgs, GateArgs, GivenWords, LogArgs, NotifyArgs, RightsArgs, TideArgs};
 
 /// Demo objects to create on start.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,9 @@ pub struct DevArgs {
     /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
+    /// Notifications.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
     /// Audit of stored objects.
     #[command(flatten)]
     pub audit: AuditArgs,

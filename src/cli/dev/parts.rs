@@ -77,6 +77,7 @@ pub(super) async fn start(
     options.settings = args.rights.applied_to(options.settings);
     options.keys = Some(keys);
     options.check_endpoints.clone_from(&args.checks.endpoints);
+    options.notifier = args.notify.receiver().map(Into::into);
     let (options, sightings) = args.audit.hear(options);
     let settings = options.settings.clone();
     let tide = Tide::start(client.clone(), options)

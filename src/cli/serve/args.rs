@@ -10,8 +10,8 @@ use super::EndpointArgs;
 use crate::cli::options::{STOCK_LEASE, stock_lease};
 use crate::cli::words::{LeasePlace, lease};
 use crate::cli::{
-    AuditArgs, CliError, ControllersMode, EndpointsArgs, GateArgs, GivenWords, HubArgs, LogArgs, Only,
-    RightsArgs, StockArg, TideArgs, UiArgs,
+    AuditArgs, CliError, ControllersMode, EndpointsArgs, GateArgs, GivenWords, HubArgs, LogArgs, NotifyArgs,
+    Only, RightsArgs, StockArg, TideArgs, UiArgs,
 };
 use crate::telemetry::{Collector, Metrics, Ratio, Sending};
 
@@ -77,6 +77,9 @@ pub struct ServeArgs {
     /// Permissions that agents may have on the hub.
     #[command(flatten)]
     pub rights: RightsArgs,
+    /// Notifications.
+    #[command(flatten)]
+    pub notify: NotifyArgs,
     /// Audit of stored objects.
     #[command(flatten)]
     pub audit: AuditArgs,

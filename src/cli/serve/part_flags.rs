@@ -64,7 +64,14 @@ const OF_CERTIFICATES: [&str; 16] = [
 ];
 
 /// Flags for controllers that write.
-const OF_WRITERS: [&str; 3] = ["check_endpoint", "elect", "stock_lease"];
+const OF_WRITERS: [&str; 6] = [
+    "check_endpoint",
+    "elect",
+    "notify_ca_file",
+    "notify_token_file",
+    "notify_url",
+    "stock_lease",
+];
 const CONTROLLERS_REST: &str = "controllers, which do not run";
 
 /// Returns what is wrong with the flags of `serve`, if anything is.
@@ -244,6 +251,9 @@ mod tests {
             ("--controllers observe --audit reports", true),
             ("--controllers observe --check-endpoint a=http://p", true),
             ("--controllers observe --elect a/b", true),
+            ("--notify-url https://a/b", false),
+            ("--controllers observe --notify-url https://a/b", true),
+            ("--only gate --notify-url https://a/b", true),
             ("--controllers on --elect a/b", false),
             ("--certificates self-managed --certificate-life 24h", false),
             ("--only controllers --certificates self-managed", true),

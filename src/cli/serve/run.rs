@@ -73,6 +73,7 @@ async fn served(args: &ServeArgs, metrics: Metrics) -> Result<(), CliError> {
     let (mut options, sightings) = options(args, &metrics);
     options.keys = Some(Arc::clone(&keys));
     options.check_endpoints.clone_from(&args.checks.endpoints);
+    options.notifier = args.notify.receiver().map(Into::into);
     at_start::leave_to_ocm(&client, args, &mut options.settings).await;
     let (words, settings) = (told_words(args, &options.settings), options.settings.clone());
     let tide = Tide::start(client.clone(), options)

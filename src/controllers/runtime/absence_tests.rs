@@ -315,6 +315,7 @@ pub(super) fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
     let outlets = Outlets {
         facts: Arc::default(),
         progress: broadcast::channel(1).0,
+        notifier: None,
         synced: watch::channel(false).0,
         watch_lists: mpsc::unbounded_channel().0,
         relists: BTreeMap::new(),

@@ -30,9 +30,10 @@ use super::queue::{Queue, Waits};
 use super::read_again::{Found, look_again};
 use super::report;
 use super::write::{Applied, Writer, apply_plan};
+use crate::controllers::notifier::Notifier;
 use crate::controllers::tide::{Part, Progress, TideOptions};
 use plan::Plan;
-use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, ObjectKey, Owner, Store};
+use store::{Completeness, ConfigWatchList, Event, Facts, Fence, Kind, Name, ObjectKey, Owner, Store};
 
 /// How long the store may take to see an own write, unless told otherwise.
 const STALE: Duration = Duration::from_secs(5);
@@ -52,6 +53,7 @@ const FAREWELL: Duration = Duration::from_secs(5);
 pub(in crate::controllers) struct Outlets {
     pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
     pub(in crate::controllers) progress: broadcast::Sender<Progress>,
+    pub(in crate::controllers) notifier: Option<Notifier>,
     pub(in crate::controllers) synced: watch::Sender<bool>,
     pub(in crate::controllers) watch_lists: mpsc::UnboundedSender<ConfigWatchList>,
     pub(in crate::controllers) relists: BTreeMap<Kind, Arc<Notify>>,
@@ -132,6 +134,10 @@ impl Reconciler {
             client,
             progress: outlets.progress.clone(),
             recorder,
+            notifier: outlets
+                .notifier
+                .clone()
+                .map(|notifier| (notifier, Name::from("unknown"))),
             stop,
             at_once: options.writes_at_once,
             signing_namespace: options.signing_namespace.clone(),
@@ -430,6 +436,12 @@ impl Reconciler {
             return false;
         }
         let (mut writer, name) = (self.writer.clone(), owner.clone());
+        let system = self
+            .store
+            .meta(&ObjectKey::new(Kind::Namespace, "", "kube-system"));
+        if let Some(((_, hub), system)) = writer.notifier.as_mut().zip(system) {
+            *hub = system.uid.clone();
+        }
         if self.store.is_stocks(owner) {
             writer.fence = self.fence.clone();
         }
@@ -549,6 +561,7 @@ mod tests {
         let outlets = Outlets {
             facts: Arc::default(),
             progress: broadcast::channel(1).0,
+            notifier: None,
             synced: watch::channel(false).0,
             watch_lists: mpsc::unbounded_channel().0,
             relists: BTreeMap::new(),

@@ -21,10 +21,11 @@ use super::event_budget::InvolvedObject;
 use super::event_recorder::EventRecorder;
 use super::pruned_fields::PrunedFields;
 use super::raw::{Raw, resource};
+use crate::controllers::notifier::Notifier;
 use crate::controllers::sign::{certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::telemetry::{Metrics, Written};
-use plan::{Action, CertificateDecision, Plan, Revision};
+use plan::{Action, CertificateDecision, Notification, Plan, Revision};
 use store::{Expected, Kind, Name, ObjectKey, WriteQueue, terms};
 
 /// Name under which the API server records our writes.
@@ -49,6 +50,8 @@ pub(super) struct Writer {
     pub(super) progress: broadcast::Sender<Progress>,
     /// Recorder of events on the hub.
     pub(super) recorder: EventRecorder,
+    /// Where notifications are sent, and what identifies the hub in them.
+    pub(super) notifier: Option<(Notifier, Name)>,
     /// Ends the writing after the write in progress.
     pub(super) stop: CancellationToken,
     /// How many namespaces are written to at the same time.
@@ -150,8 +153,8 @@ fn rebase(action: &mut Action, written: &[(ObjectKey, Expected)]) {
 
 /// What is to be told when a write has happened.
 enum News {
-    /// Changes of state, with the uid of what they are about.
-    Notes(Name, Vec<Progress>),
+    /// Changes of state, with the uid of what they are about, and notifications.
+    Notes(Name, Vec<Progress>, Vec<Notification>),
     /// An instance was deleted: its uid, and why.
     Removed(Name, &'static str),
     Nothing,
@@ -160,8 +163,13 @@ enum News {
 impl News {
     fn of(action: &Action) -> Self {
         match action {
-            Action::Status { before, notes, .. } if !notes.is_empty() => {
-                Self::Notes(before.uid.clone(), notes.clone())
+            Action::Status {
+                before,
+                notes,
+                notifications,
+                ..
+            } if !notes.is_empty() || !notifications.is_empty() => {
+                Self::Notes(before.uid.clone(), notes.clone(), notifications.clone())
             }
             Action::Delete { object, before, why } if object.kind == Kind::Instance => {
                 Self::Removed(before.uid.clone(), why)
@@ -178,7 +186,12 @@ impl News {
         match self {
             Self::Nothing => {}
             Self::Removed(uid, why) => writer.recorder.removed(subject, object, &uid, why),
-            Self::Notes(uid, notes) => {
+            Self::Notes(uid, notes, notifications) => {
+                if let Some((notifier, hub)) = &writer.notifier {
+                    for notification in &notifications {
+                        notifier.notify(hub, notification);
+                    }
+                }
                 for note in notes {
                     let cluster = note.cluster().map_or("", |cluster| &**cluster);
                     let (reason, message) = (note.reason(), note.message());
@@ -384,6 +397,7 @@ mod tests {
         Writer {
             progress: broadcast::channel(1).0,
             recorder: EventRecorder::start(client.clone(), EventBudget::default(), CancellationToken::new()),
+            notifier: None,
             client,
             stop: CancellationToken::new(),
             at_once: 1,

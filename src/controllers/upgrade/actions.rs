@@ -28,6 +28,7 @@ pub(super) fn actions(store: &Store, owner: &Owner, view: &View<'_>, made: plan:
             before,
             patch: json!({"status": difference(&wire(view.upgrade.status), &status)}).into(),
             notes: events,
+            notifications: made.notification.into_iter().collect(),
         }));
     }
     let postponed = made.postponed.into_iter();

@@ -63,7 +63,7 @@ impl SpecHash {
     }
 
     /// Returns the hash of a text.
-    pub(crate) fn of_text(text: &str) -> Self {
+    pub fn of_text(text: &str) -> Self {
         Self(Sha256::digest(text).into())
     }
 }

@@ -481,6 +481,7 @@ fn beside_others<'v>(view: &View<'v>, registrar: &mut Registrar<'v>, now: Timest
                 before: Revision::from(&instance.meta),
                 patch: json!({"status": {"conditions": render(&told)}}).into(),
                 notes: Vec::new(),
+                notifications: Vec::new(),
             });
         }
     }

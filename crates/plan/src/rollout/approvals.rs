@@ -82,7 +82,7 @@ impl<'v> Approvals<'v> {
             settings,
             view: *view,
             by,
-            hash: inherited.map_or_else(nothing, hash_of),
+            hash: inherited.map_or_else(nothing, content_of),
         })
     }
 
@@ -221,8 +221,8 @@ pub(super) fn has_anything(instance: &Instance) -> bool {
     references.any(|one| one.applied.is_some() || !one.desired.is_empty())
 }
 
-/// Returns the hash of a content, as approvals and checks know it.
-pub(super) fn hash_of(inherited: &Effective) -> Name {
+/// Returns the hash of the content that clusters are to run with, as approvals, checks and notifications have it.
+pub(crate) fn content_of(inherited: &Effective) -> Name {
     let key = |desired: &Desired| ConfigKey {
         resource: desired.config.of.resource.to_string(),
         group: desired.config.of.group.to_string(),

@@ -2,7 +2,7 @@
 //!
 //! Decides which changes wait: what all clusters ran well before is known to be good, and waits for no check. Never decides whose turn it is: the engine does.
 
-use super::approvals::hash_of;
+use super::approvals::content_of;
 use crate::config::Effective;
 use ::model::engine::{Checks, Verdict};
 use store::{Name, PlacementUse, View};
@@ -24,7 +24,7 @@ impl Checked {
         if good.is_some() && good == inherited.pinned() {
             return None;
         }
-        let content = hash_of(inherited);
+        let content = content_of(inherited);
         let started = known.and_then(|known| known.change_started(&content));
         let each = names.iter().map(|name| view.check(name));
         let checks = Checks {

@@ -275,11 +275,7 @@ impl Notice {
     /// A user has rejected the change.
     pub(super) fn rejected(approval: Approval, decision: &ApprovalDecision) -> Self {
         let Approval { place, group, .. } = &approval;
-        let message = format!(
-            "{} has rejected the change for decision group {group} of placement {place}{}",
-            cut(&decision.by),
-            for_reason(&decision.reason)
-        );
+        let message = rejection(decision, group, place);
         Self {
             about: TurnSubject::Approval(approval),
             ..Self::new(Reason::ApprovalRejected, Attention::Act, message)
@@ -417,6 +413,15 @@ pub fn for_reason(pause: &str) -> String {
         return String::new();
     }
     format!(" ({})", cut(pause))
+}
+
+/// Returns who has rejected a change, and why.
+pub(crate) fn rejection(decision: &ApprovalDecision, group: &str, place: &str) -> String {
+    format!(
+        "{} has rejected the change for decision group {group} of placement {place}{}",
+        cut(&decision.by),
+        for_reason(&decision.reason)
+    )
 }
 
 fn unapproved(what: &str) -> String {

@@ -4,6 +4,8 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
+
 use api::{ApprovalDecision, RolloutApprovalSpec, upgrade_approval_name};
 use model::Name;
 use model::upgrade::{Stage, UpgradeSpec};
@@ -105,7 +107,7 @@ impl<'a> Approvals<'a> {
 
 /// Returns the writes that make the RolloutApprovals of an upgrade what they should be. The hub deletes none with it: an object of a
 /// namespace cannot own one of the cluster.
-pub(crate) fn objects(view: &View<'_>, asked: Option<&Asked>) -> Vec<Action> {
+pub(crate) fn objects(view: &View<'_>, asked: Option<&Asked>, now: Timestamp) -> Vec<Action> {
     if !view.shows_approvals {
         return Vec::new();
     }
@@ -129,7 +131,7 @@ pub(crate) fn objects(view: &View<'_>, asked: Option<&Asked>) -> Vec<Action> {
             changes: changes.iter().cloned().collect(),
         })
         .collect();
-    writes(&view.approvals, &wanted, None)
+    writes(&view.approvals, &wanted, None, now)
 }
 
 fn upgrade_of(view: &View<'_>) -> String {

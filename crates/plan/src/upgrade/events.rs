@@ -1,4 +1,4 @@
-//! The events of an upgrade.
+//! The events of an upgrade, and the notification about it.
 //!
 //! An event is published when a status changes. An unchanged status publishes no second event.
 
@@ -6,10 +6,14 @@ use std::collections::BTreeMap;
 
 use api::cluster::ManagedClustersUpgradeStatus;
 use api::reason::Reason;
+use jiff::Timestamp;
 use model::Name;
+use serde_json::json;
 
+use crate::notification::{Notification, NotificationKind};
 use crate::upgrade::record::{Phase, Record, State};
 use crate::upgrade::status::Records;
+use store::upgrade::Upgrade;
 
 /// Whether an event needs attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,4 +117,35 @@ fn of_phase(phase: &str) -> Option<Event> {
         cluster: None,
         message: message.to_owned(),
     })
+}
+
+/// Returns the notification about an upgrade as a whole that is due when its status is written.
+pub(crate) fn notification(
+    upgrade: &Upgrade<'_>,
+    events: &[Event],
+    status: &ManagedClustersUpgradeStatus,
+    now: Timestamp,
+) -> Option<Notification> {
+    let event = events.iter().rfind(|event| event.cluster.is_none())?;
+    let kinds = [
+        (Reason::RunCompleted, NotificationKind::Completed),
+        (Reason::Halted, NotificationKind::Stopped),
+        (Reason::RunFailed, NotificationKind::UpgradeFailed),
+    ];
+    let (_, kind) = kinds.into_iter().find(|(reason, _)| *reason == event.reason)?;
+    let ready = status.conditions.iter().find(|one| one.type_ == "Ready");
+    let words = ready.map_or((event.reason.as_str(), event.message.as_str()), |ready| {
+        (&ready.reason, &ready.message)
+    });
+    let place = format!("{}/{}", upgrade.namespace, upgrade.name);
+    let data = json!({"upgrade": place, "content": status.run, "clusters": status.clusters_summary});
+    let about = json!([upgrade.uid, status.run, status.retried]);
+    Some(Notification::new(
+        kind,
+        format!("upgrades/{place}"),
+        &about,
+        now,
+        words,
+        &data,
+    ))
 }

@@ -12,6 +12,7 @@ use kubernetes::field::Path;
 use model::Name;
 use model::upgrade::UpgradeSpec;
 
+use crate::notification::Notification;
 use crate::rollout::Asked;
 use crate::types::Action;
 use crate::upgrade::approvals::{self, Approvals};
@@ -63,6 +64,8 @@ pub struct Plan {
     pub status: Option<ManagedClustersUpgradeStatus>,
     /// The events.
     pub events: Vec<Event>,
+    /// What receivers outside of the hub are sent when the status is written.
+    pub notification: Option<Notification>,
     /// What clusters wait for that could start.
     pub waits: Vec<Wait>,
     /// Works that the hub has refused and that are still wanted, by cluster and name, whether or not they are tried now.
@@ -103,7 +106,7 @@ pub fn plan_with_outlook(view: &View<'_>, now: Timestamp) -> (Plan, Vec<ClusterO
 
 fn seen(view: &View<'_>, outlook: Option<&mut Vec<ClusterOutlook>>, now: Timestamp) -> Plan {
     if view.upgrade.deleting {
-        return leaving(view);
+        return leaving(view, now);
     }
     match UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec")) {
         Ok(spec) => going(view, &spec, outlook, now),
@@ -178,14 +181,16 @@ fn going(
     let before = view.upgrade.status;
     let changed = Some(&status) != Some(before);
     let asked = approvals.asked(&turns);
+    let events = events::events(&memory.records, before, &records, &status);
     Plan {
         approvals: if view.upgrade.held {
-            approvals::objects(view, asked.as_ref())
+            approvals::objects(view, asked.as_ref(), now)
         } else {
             Vec::new()
         },
         asked,
-        events: events::events(&memory.records, before, &records, &status),
+        notification: events::notification(&view.upgrade, &events, &status, now),
+        events,
         waits: waits(&turns),
         postponed: postponed(view, &stands),
         recheck_at: stands
@@ -328,7 +333,7 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
 }
 
 /// An upgrade that goes: its works go first. A cluster that cannot be reached is not waited for; what runs on a cluster runs on.
-fn leaving(view: &View<'_>) -> Plan {
+fn leaving(view: &View<'_>, now: Timestamp) -> Plan {
     let all = view.works.iter();
     let writes = all
         .flat_map(|(cluster, works)| writes::ours(view, cluster, works))
@@ -348,7 +353,7 @@ fn leaving(view: &View<'_>) -> Plan {
         .collect();
     Plan {
         writes,
-        approvals: approvals::objects(view, None),
+        approvals: approvals::objects(view, None, now),
         finalizer: (view.upgrade.held && left.is_empty()).then_some(Finalizer::Remove),
         ..Plan::default()
     }

@@ -26,8 +26,10 @@ pub enum Standing {
     Moving,
     /// It waits: for its turn, or for something that is not there.
     Waiting,
-    /// It waits until a user lets the rollout go on: that is paused, or waits for an approval.
+    /// It waits until a user resumes the rollout.
     Paused,
+    /// It waits until a user approves the change.
+    Unapproved,
     /// It has failed, or only a user can change it.
     Failed,
     /// It is being deleted.
@@ -66,13 +68,14 @@ impl Headway {
 
 impl Standing {
     /// Every one.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Ready,
         Self::Unavailable,
         Self::Unreachable,
         Self::Moving,
         Self::Waiting,
         Self::Paused,
+        Self::Unapproved,
         Self::Failed,
         Self::Leaving,
         Self::Unknown,
@@ -87,6 +90,7 @@ impl Standing {
             Self::Moving => "moving",
             Self::Waiting => "waiting",
             Self::Paused => "paused",
+            Self::Unapproved => "unapproved",
             Self::Failed => "failed",
             Self::Leaving => "leaving",
             Self::Unknown => "unknown",
@@ -98,7 +102,7 @@ impl Standing {
         match self {
             Self::Ready | Self::Unavailable | Self::Unreachable => Some(Headway::Done),
             Self::Moving => Some(Headway::Moving),
-            Self::Waiting | Self::Paused => Some(Headway::Waiting),
+            Self::Waiting | Self::Paused | Self::Unapproved => Some(Headway::Waiting),
             Self::Failed => Some(Headway::Failed),
             Self::Leaving | Self::Unknown => None,
         }
@@ -127,6 +131,8 @@ impl Standing {
     fn on_the_way(reason: &str) -> Self {
         if Reason::word_is(reason, Class::UnderWay) {
             Self::Moving
+        } else if *reason == Reason::WaitingForApproval {
+            Self::Unapproved
         } else if Reason::word_is(reason, Class::Suspended) {
             Self::Paused
         } else {
@@ -327,7 +333,7 @@ mod tests {
     #[test]
     fn a_status_is_read_in_our_words_and_in_those_of_ocm() {
         type Said = [(&'static str, &'static str, &'static str)];
-        let rows: [(&Said, &str); 14] = [
+        let rows: [(&Said, &str); 15] = [
             (&[], "unknown"),
             (&[("Available", "True", "")], "ready"),
             (&[("Available", "Unknown", "")], "unreachable"),
@@ -366,6 +372,13 @@ mod tests {
                     ("Reconciling", "True", "RolloutPaused"),
                 ],
                 "paused",
+            ),
+            (
+                &[
+                    ("Ready", "False", "WaitingForApproval"),
+                    ("Reconciling", "True", "WaitingForApproval"),
+                ],
+                "unapproved",
             ),
             (
                 &[
