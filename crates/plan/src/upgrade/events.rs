@@ -149,3 +149,68 @@ pub(crate) fn notification(
         &data,
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use api::Condition;
+    use api::cluster::ManagedClustersUpgradeSpec;
+    use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
+    /// The notification about an upgrade that gets this phase.
+    fn due(phase: &str, run: &str) -> Option<Notification> {
+        let now: Timestamp = "2030-01-01T00:00:00Z".parse().expect("a time");
+        let (spec, before) = (
+            ManagedClustersUpgradeSpec::default(),
+            ManagedClustersUpgradeStatus::default(),
+        );
+        let upgrade = Upgrade {
+            namespace: "default",
+            name: "to-412",
+            uid: "u",
+            generation: 1,
+            retry: "",
+            record: "",
+            deleting: false,
+            held: true,
+            spec: &spec,
+            status: &before,
+        };
+        let ready = Condition {
+            type_: "Ready".to_owned(),
+            status: "False".to_owned(),
+            reason: phase.to_owned(),
+            message: "1 of 2 clusters are upgraded; 1 failed".to_owned(),
+            observed_generation: None,
+            last_transition_time: Time(now),
+        };
+        let status = ManagedClustersUpgradeStatus {
+            phase: phase.to_owned(),
+            run: run.to_owned(),
+            conditions: vec![ready],
+            ..ManagedClustersUpgradeStatus::default()
+        };
+        let events = events(&BTreeMap::new(), &before, &Records::new(), &status);
+        notification(&upgrade, &events, &status, now)
+    }
+
+    #[test]
+    fn an_upgrade_that_ends_or_stops_is_notified_with_its_status() {
+        for (phase, kind) in [
+            ("Complete", Some(NotificationKind::Completed)),
+            ("Failed", Some(NotificationKind::UpgradeFailed)),
+            ("Halted", Some(NotificationKind::Stopped)),
+            ("Paused", None),
+            ("Upgrading", None),
+        ] {
+            assert_eq!(due(phase, "run").map(|one| one.kind), kind, "{phase}");
+        }
+        let failed = due("Failed", "run").expect("it is due");
+        assert_eq!(failed.subject, "upgrades/default/to-412");
+        assert_eq!(failed.data["reason"], "Failed");
+        assert_eq!(failed.data["message"], "1 of 2 clusters are upgraded; 1 failed");
+        assert_eq!(failed.data["content"], "run");
+        let other = due("Failed", "other").expect("it is due");
+        assert_ne!(other.id, failed.id);
+    }
+}
