@@ -19,7 +19,7 @@ use crate::kind::{Kind, ObjectKey, Place};
 use crate::parts::config_watch::Absence;
 use crate::record::Content;
 use crate::registration::RoleFacts;
-use model::{ConfigReference, ConfigType, InstallNamespace, RolloutSettings};
+use model::{ConfigReference, ConfigType, InstallNamespace, Name, RolloutSettings};
 
 /// Values under two names, the outer one first.
 pub type ByTwoNames<T> = BTreeMap<Arc<str>, BTreeMap<Arc<str>, T>>;
@@ -226,6 +226,20 @@ impl Facts {
     /// Returns the settings of the rollouts of an add-on.
     pub fn rollout(&self, addon: &str) -> Option<&RolloutSettings> {
         self.rollouts.get(addon).map(Arc::as_ref)
+    }
+
+    /// Returns the add-ons that have to run on a cluster before this one: those of its AddOnRollout and those of its
+    /// ClusterManagementAddOn.
+    pub fn depends_on(&self, addon: &str) -> impl Iterator<Item = &Name> {
+        let settings = self
+            .rollout(addon)
+            .into_iter()
+            .flat_map(RolloutSettings::depends_on);
+        settings.chain(
+            self.addon(addon)
+                .into_iter()
+                .flat_map(|addon| &addon.dependencies),
+        )
     }
 
     /// Returns the names of all add-ons.
