@@ -381,6 +381,18 @@ fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
     }
 }
 
+/// Returns the placements of a ManifestWorkReplicaSet, which are in its namespace.
+pub(super) fn placement_refs(object: &Value) -> Items<PlacementAt<'_>> {
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    let spec = Node::root(object).key("spec");
+    listed(spec.as_ref(), "placementRefs", |node| {
+        Some(PlacementAt {
+            namespace,
+            ..placement(&node)
+        })
+    })
+}
+
 fn template(node: Node<'_>) -> TemplateAt<'_> {
     TemplateAt {
         value: node.value,

@@ -8,7 +8,7 @@ use super::rules::Ruled;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
-    Rollout, SetBinding, Template, Upgrade,
+    ReplicaSet, Rollout, SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -47,6 +47,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<Upgrade>(&mut entries);
     collect::<Freeze>(&mut entries);
     collect::<Rollout>(&mut entries);
+    collect::<ReplicaSet>(&mut entries);
     collect::<Approval>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
     entries.into_values().collect()
@@ -111,6 +112,7 @@ mod tests {
                 + docs::<Upgrade>(id)
                 + docs::<Freeze>(id)
                 + docs::<Rollout>(id)
+                + docs::<ReplicaSet>(id)
                 + docs::<Approval>(id)
                 + docs::<AddonPolicy>(id)
         };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Rollout, Rule, SetBinding, Template, Upgrade,
+    ReplicaSet, Rollout, Rule, SetBinding, Template, Upgrade,
 };
 
 /// A kind that has rules.
@@ -69,6 +69,7 @@ ruled! {
     SetBinding: placing::ON_SET_BINDINGS;
     Freeze: freeze::ON_FREEZES;
     Rollout: dependency::ON_ROLLOUTS, rollout_settings::ON_ROLLOUTS;
+    ReplicaSet: install_strategy::ON_REPLICA_SETS, rollout::ON_REPLICA_SETS, rollout_progress::ON_REPLICA_SETS;
     Approval: approval::ON_APPROVALS;
 }
 
