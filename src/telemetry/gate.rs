@@ -63,7 +63,7 @@ impl From<bool> for DryRun {
 }
 
 /// The kinds that have a label of their own: those that our webhooks name, and AddOnPolicy and ManagedCluster, which none of them names.
-const KINDS: [&str; 13] = [
+const KINDS: [&str; 14] = [
     "AddOnDeploymentConfig",
     "AddOnHubConfig",
     "AddOnPolicy",
@@ -73,6 +73,7 @@ const KINDS: [&str; 13] = [
     "ManagedClusterAddOn",
     "ManagedClusterSetBinding",
     "ManagedClustersUpgrade",
+    "ManifestWorkReplicaSet",
     "Placement",
     "RolloutCheck",
     "RolloutFreeze",

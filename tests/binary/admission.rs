@@ -81,6 +81,44 @@ fn a_rollout_that_cannot_work_is_refused_with_all_its_faults() {
 }
 
 #[test]
+fn the_rollout_of_a_replica_set_has_the_same_rules() {
+    let dev = Dev::start(&["--clusters", "1", "--no-demo"]);
+    let works = |block: &str| {
+        format!(
+            "
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {{name: works, namespace: default}}
+spec:
+  manifestWorkTemplate: {{workload: {{manifests: []}}}}
+  placementRefs:
+  - {{name: nowhere, rolloutStrategy: {{type: Progressive, progressive: {block}}}}}
+"
+        )
+    };
+    let run = dev.apply(&works("{minSuccessTime: banana, maxConcurrency: 130%}"));
+    assert!(!run.ok, "it must be refused");
+    let strategy = "* spec.placementRefs[0].rolloutStrategy.progressive";
+    for (field, rule) in [
+        ("minSuccessTime", "[rollout/min-success-time]"),
+        ("maxConcurrency", "[rollout/max-concurrency]"),
+    ] {
+        let mut lines = run.stderr.lines();
+        let line = lines.find(|line| line.starts_with(&format!("{strategy}.{field}: ")));
+        assert!(line.is_some_and(|line| line.ends_with(rule)), "{}", run.stderr);
+    }
+    let run = dev.apply(&works("{minSuccessTime: 5m, maxConcurrency: 30%}"));
+    assert!(run.ok, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("[install/unknown-placement]"),
+        "{}",
+        run.stderr
+    );
+    let run = dev.kubectl(&["delete", "mwrs", "works", "-n", "default"]);
+    assert!(run.ok && run.stderr.is_empty(), "{}", run.stderr);
+}
+
+#[test]
 fn a_misspelt_config_type_is_refused_with_a_suggestion() {
     let dev = Dev::start(&["--clusters", "1"]);
     dev.until("the add-on is there", &["cma"], |list| {

@@ -209,3 +209,21 @@ async fn the_label_selector_strategy_cannot_be_stored_there_and_the_hub_says_wha
     );
     hub.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_proposed_field_is_stored_where_the_definition_has_it_and_dropped_elsewhere() {
+    let dependency = json!([{"name": "base", "type": "Required"}]);
+    let addon = json!({"apiVersion": "addon.open-cluster-management.io/v1alpha1", "kind": "ClusterManagementAddOn",
+        "metadata": {"name": "hello"}, "spec": {"dependencies": [{"name": "base"}]}});
+    for (definitions, expected) in [
+        (hubs::definitions(), dependency),
+        (older_definitions(), Value::Null),
+    ] {
+        let hub = hubs::hub_with(definitions).await;
+        hubs::load(&hub, [addon.clone()]).await;
+        let addons: Api<ClusterManagementAddOn> = Api::all(hub.client());
+        let stored = addons.get("hello").await.expect("the add-on");
+        assert_eq!(json!(stored)["spec"]["dependencies"], expected);
+        hub.shutdown().await;
+    }
+}

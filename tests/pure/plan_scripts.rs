@@ -60,6 +60,7 @@ test_each! {
     decision_grace
     decision_in_two_groups
     dependencies
+    dependencies_of_addon
     discovery
     empty_lifecycle
     empty_lifecycle_self

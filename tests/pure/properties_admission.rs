@@ -16,7 +16,7 @@ use crate::kit::asked::{Asked, WrittenFacts};
 use crate::kit::search::amount;
 
 /// Every key that some rule or stage looks at, so that wild documents reach deep.
-const KEYS: [&str; 37] = [
+const KEYS: [&str; 38] = [
     "apiVersion",
     "kind",
     "metadata",
@@ -38,6 +38,7 @@ const KEYS: [&str; 37] = [
     "group",
     "resource",
     "configuration",
+    "dependencies",
     "configs",
     "rolloutStrategy",
     "type",

@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use super::step_budget::{Items, StepBudget};
+use api::v1alpha1::AddOnDependency;
 use kubernetes::field::Path;
 use model::{RawBlock, RawConfigRollout, RawGroup, RawReference, RawRollingUpdate, RawStrategy, Scalar};
 use store::terms;
@@ -162,6 +163,8 @@ pub(super) struct AddonBody<'a> {
     pub(super) label_selector: Option<Node<'a>>,
     /// `spec`, to compare parts of it with what is stored.
     pub(super) spec: Option<Node<'a>>,
+    /// The required ones of `spec.dependencies`: the paths of their names, and the names.
+    pub(super) dependencies: Items<(Path, &'a str)>,
     /// `metadata.annotations`.
     pub(super) annotations: Option<Node<'a>>,
 }
@@ -284,6 +287,10 @@ impl<'a> AddonBody<'a> {
             placements: listed(install.as_ref(), "placements", |node| Some(placement(&node))),
             install_type: install.as_ref().and_then(|install| install.text("type")),
             label_selector: install.as_ref().and_then(|install| install.key("labelSelector")),
+            dependencies: listed(spec.as_ref(), "dependencies", |node| {
+                let is_required = node.text("type") != Some(AddOnDependency::OPTIONAL);
+                Some((node.path.key("name"), node.text("name").filter(|_| is_required)?))
+            }),
             spec,
             annotations: annotations(object),
         }
@@ -372,6 +379,18 @@ fn placement<'a>(node: &Node<'a>) -> PlacementAt<'a> {
             .key("rolloutStrategy")
             .map(|node| (node.path.clone(), strategy(&node))),
     }
+}
+
+/// Returns the placements of a ManifestWorkReplicaSet, which are in its namespace.
+pub(super) fn placement_refs(object: &Value) -> Items<PlacementAt<'_>> {
+    let namespace = object.pointer("/metadata/namespace").and_then(Value::as_str);
+    let spec = Node::root(object).key("spec");
+    listed(spec.as_ref(), "placementRefs", |node| {
+        Some(PlacementAt {
+            namespace,
+            ..placement(&node)
+        })
+    })
 }
 
 fn template(node: Node<'_>) -> TemplateAt<'_> {

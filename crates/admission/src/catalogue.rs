@@ -8,7 +8,7 @@ use super::rules::Ruled;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
-    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
+    Profile, ReplicaSet, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 
 /// One rule in the catalogue.
@@ -48,6 +48,7 @@ pub fn catalogue() -> Vec<Entry> {
     collect::<RolloutCheck>(&mut entries);
     collect::<Freeze>(&mut entries);
     collect::<Rollout>(&mut entries);
+    collect::<ReplicaSet>(&mut entries);
     collect::<Approval>(&mut entries);
     collect::<Profile>(&mut entries);
     collect::<AddonPolicy>(&mut entries);
@@ -114,6 +115,7 @@ mod tests {
                 + docs::<RolloutCheck>(id)
                 + docs::<Freeze>(id)
                 + docs::<Rollout>(id)
+                + docs::<ReplicaSet>(id)
                 + docs::<Approval>(id)
                 + docs::<Profile>(id)
                 + docs::<AddonPolicy>(id)

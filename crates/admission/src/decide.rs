@@ -24,7 +24,7 @@ use super::rules;
 use super::shape::{self, Shape};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
+    Profile, ReplicaSet, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 use super::upgrade_record;
 use super::v1beta1;
@@ -240,6 +240,7 @@ fn by_kind(case: &Case<'_>, object: &Value, old: Option<&Value>) -> Examined {
         Freeze::RESOURCE => examine::<Freeze>(case, object, old),
         Rollout::RESOURCE => examine::<Rollout>(case, object, old),
         Profile::RESOURCE => examine::<Profile>(case, object, old),
+        ReplicaSet::RESOURCE => examine::<ReplicaSet>(case, object, old),
         Approval::RESOURCE => examine::<Approval>(case, object, old),
         AddonPolicy::RESOURCE => examine::<AddonPolicy>(case, object, old),
         _ => Examined::default(),

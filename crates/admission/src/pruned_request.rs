@@ -95,7 +95,9 @@ fn dropped(path: Path, near: Option<String>, ours: Option<&'static Shape>) -> Vi
     let detail = "unknown field: the hub's CRD does not have it, so the hub drops it";
     let fault = Fault::bare(Class::Invalid, detail);
     let is_ours = ours.is_some_and(|shape| shape.has(&path));
-    let fault = if is_ours {
+    let fault = if path == Path::root().key("spec").key("dependencies") {
+        fault.hint("set spec.dependsOn of the AddOnRollout, which has the same effect")
+    } else if is_ours {
         fault.hint("update the CRD of the hub: the CRD of this version of Tidegate has the field")
     } else {
         fault.hint_if(near)

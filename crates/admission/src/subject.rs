@@ -1,13 +1,16 @@
 //! The input of a rule ([`Subject`]), and the definition of a rule ([`Rule`]).
 
 use super::approval_body::ApprovalBody;
-use super::body::{AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, SetBindingBody};
+use super::body::{
+    AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, PlacementAt, SetBindingBody,
+    placement_refs,
+};
 use super::check_body::CheckBody;
 use super::freeze_body::FreezeBody;
 use super::profile_body::ProfileBody;
 use super::request::Operation;
 use super::rollout_body::RolloutBody;
-use super::step_budget::StepBudget;
+use super::step_budget::{Items, StepBudget};
 use super::template_body::TemplateBody;
 use super::unconfirmed::Unconfirmed;
 use super::upgrade_body::UpgradeBody;
@@ -217,6 +220,24 @@ pub(super) trait Kind: Sized + 'static {
     fn read(object: &Value) -> Self::Body<'_>;
 }
 
+/// A kind whose changes are rolled out over placements.
+pub(super) trait RolledOut: Kind {
+    /// Returns the placements.
+    fn placements<'s, 'a>(body: &'s Self::Body<'a>) -> &'s Items<PlacementAt<'a>>;
+}
+
+impl RolledOut for Addon {
+    fn placements<'s, 'a>(body: &'s Self::Body<'a>) -> &'s Items<PlacementAt<'a>> {
+        &body.placements
+    }
+}
+
+impl RolledOut for ReplicaSet {
+    fn placements<'s, 'a>(body: &'s Self::Body<'a>) -> &'s Items<PlacementAt<'a>> {
+        body
+    }
+}
+
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident<$a:lifetime> = $resource:literal, $body:ty, $object:pat => $read:expr;)+) => {$(
         $(#[$doc])*
@@ -256,6 +277,8 @@ kinds! {
     Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
     /// The settings of an add-on's rollouts: `AddOnRollout`.
     Rollout<'a> = "addonrollouts", RolloutBody, object => RolloutBody::read(object);
+    /// ManifestWorks for the clusters of placements: `ManifestWorkReplicaSet`.
+    ReplicaSet<'a> = "manifestworkreplicasets", Items<PlacementAt<'a>>, object => placement_refs(object);
     /// The decision about a change that waits: `RolloutApproval`.
     Approval<'a> = "rolloutapprovals", ApprovalBody<'a>, object => ApprovalBody::read(object);
     /// Settings of rollouts that many share: `RolloutProfile`.

@@ -18,7 +18,7 @@ use super::metadata::IMMUTABLE;
 use super::request::{CLEANERS, MetadataPart};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
+    Profile, ReplicaSet, Rollout, RolloutCheck, SetBinding, Template, Upgrade,
 };
 use api::conversion::Version;
 use api::names::OWN_GROUP;
@@ -75,6 +75,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE"]),
             upgrades(&["CREATE", "UPDATE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
+            replica_sets(),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -106,6 +107,7 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             own(Rollout::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Profile::RESOURCE, &["CREATE", "UPDATE", "DELETE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
+            replica_sets(),
             policies(),
         ]),
         conditions: conditions(what_may_be_judged()),
@@ -214,13 +216,7 @@ pub(super) fn rule_of_addons(resources: &[&str], operations: &[&str]) -> Value {
 
 /// Upgrades of clusters. They need no webhook that fails closed: an invalid one does nothing, and its condition reports it.
 fn upgrades(operations: &[&str]) -> Value {
-    json!({
-        "apiGroups": [CLUSTER_GROUP],
-        "apiVersions": ["v1beta1"],
-        "operations": operations,
-        "resources": [Upgrade::RESOURCE],
-        "scope": "*",
-    })
+    rule_of(CLUSTER_GROUP, "v1beta1", Upgrade::RESOURCE, operations)
 }
 
 /// Policies in their current and their former API group, to check whether they compile. A deletion is always admitted, and a hub without
@@ -236,22 +232,32 @@ fn policies() -> Value {
 }
 
 /// A kind of our own. Checks, freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
+/// ManifestWorkReplicaSets. The mutating webhook adds nothing to them, but it is called before the API server applies the schema, which
+/// would hide other faults.
+fn replica_sets() -> Value {
+    rule_of(
+        api::work::GROUP,
+        VERSION,
+        ReplicaSet::RESOURCE,
+        &["CREATE", "UPDATE"],
+    )
+}
+
+/// A kind of our own. Freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
 fn own(resource: &str, operations: &[&str]) -> Value {
-    json!({
-        "apiGroups": [OWN_GROUP],
-        "apiVersions": [VERSION],
-        "operations": operations,
-        "resources": [resource],
-        "scope": "*",
-    })
+    rule_of(OWN_GROUP, VERSION, resource, operations)
 }
 
 /// Deletions of the objects that add-ons depend on.
 fn deletions(version: &str, resource: &str) -> Value {
+    rule_of(CLUSTER_GROUP, version, resource, &["DELETE"])
+}
+
+fn rule_of(group: &str, version: &str, resource: &str, operations: &[&str]) -> Value {
     json!({
-        "apiGroups": [CLUSTER_GROUP],
+        "apiGroups": [group],
         "apiVersions": [version],
-        "operations": ["DELETE"],
+        "operations": operations,
         "resources": [resource],
         "scope": "*",
     })
@@ -477,6 +483,13 @@ mod tests {
                         json!("Ignore"),
                         "it does not stop OCM's add-on manager"
                     );
+                } else if names == [ReplicaSet::RESOURCE] {
+                    assert_eq!(rule["apiGroups"], json!([api::work::GROUP]));
+                    assert_eq!(
+                        webhook["failurePolicy"],
+                        json!("Ignore"),
+                        "it blocks no ManifestWorkReplicaSet while the gate is unavailable"
+                    );
                 } else if rule["apiGroups"] == json!([CLUSTER_GROUP]) {
                     assert_eq!(rule["operations"], json!(["DELETE"]), "advice about deletions");
                     assert!([Placement::RESOURCE, SetBinding::RESOURCE].contains(&names[0]));
@@ -500,6 +513,7 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Fail" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 5"#,
             r#""Ignore" ["DELETE"] 1"#,
@@ -508,6 +522,7 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
         ];

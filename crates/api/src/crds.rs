@@ -24,7 +24,7 @@ use super::v1alpha1::{
     AddOnDeploymentConfig, AddOnHubConfig, AddOnPolicy, AddOnTemplate, ClusterManagementAddOn,
     ManagedClusterAddOn,
 };
-use super::work::ManifestWork;
+use super::work::{ManifestWork, ManifestWorkReplicaSet};
 
 /// First line of every generated file.
 const HEADER: &str = "# Generated from the types in crates/api; change those instead.\n";
@@ -79,6 +79,7 @@ kinds! {
     ManagedClusterSetBinding: Ocm, Optional;
     ManagedClustersUpgrade: Tidegate, Required;
     ManifestWork: Ocm, Optional;
+    ManifestWorkReplicaSet: Ocm, Optional;
     Placement: Ocm, Required;
     PlacementDecision: Ocm, Optional;
     RolloutApproval: Tidegate, Required;

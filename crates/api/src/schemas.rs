@@ -44,6 +44,29 @@ pub(crate) fn quantities(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "additionalProperties": int_or_string(QUANTITY) })
 }
 
+/// How many works of a ManifestWorkReplicaSet are in each state.
+pub(crate) fn work_counts(_: &mut SchemaGenerator) -> Schema {
+    let count = json_schema!({ "type": "integer", "description": "Number of ManifestWorks in this state." });
+    json_schema!({ "type": "object", "properties": {
+        "applied": count, "available": count, "degraded": count, "desiredTotal": count, "progressing": count,
+        "total": count, "updated": count,
+    }})
+}
+
+/// The works of a ManifestWorkReplicaSet, placement by placement.
+pub(crate) fn work_summaries(generator: &mut SchemaGenerator) -> Schema {
+    let mut summary = work_counts(generator);
+    summary.insert(
+        "description".to_owned(),
+        "How many ManifestWorks are in each state.".into(),
+    );
+    json_schema!({ "type": "array", "items": { "type": "object", "description": "One placement.", "properties": {
+        "availableDecisionGroups": { "type": "string", "description": "The decision groups that have the template." },
+        "name": { "type": "string", "description": "Name of the placement." },
+        "summary": summary,
+    }}})
+}
+
 /// Conditions, one per type.
 pub(crate) fn conditions(generator: &mut SchemaGenerator) -> Schema {
     let mut schema = loose_conditions(generator);

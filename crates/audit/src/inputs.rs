@@ -72,7 +72,7 @@ impl Inputs {
             let any = found.placements.iter().any(absent);
             // Whether another add-on deploys the same object on the same clusters.
             let deploys = facts.versions(&key.name).is_some() || mentions(object, "addontemplates");
-            found.rests_on(Part::AddOns, deploys);
+            found.rests_on(Part::AddOns, deploys || mentions(object, "dependencies"));
             found.rests_on(Part::Configs, deploys);
             found.rests_on(
                 Part::Placements,

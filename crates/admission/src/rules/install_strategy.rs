@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::body::{AddonBody, PlacementAt};
 use crate::rules::naming::near;
 use crate::step_budget::StepBudget;
-use crate::subject::{Addon, Subject, rules};
+use crate::subject::{Addon, ReplicaSet, Subject, rules};
 use api::LabelSelector;
 use kubernetes::field::{Class, Fault, Findings, Path, Violation, quoted};
 use model::parse_selector;
@@ -38,7 +38,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
          The entry of a placement defines the configurations of its clusters, and a second entry could contradict it. \
          Refused, with the path of the first entry. Merge the two entries.";
     warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement =>
-        "The placements of an install strategy exist.\n\n\
+        "The placements of an install strategy or of a ManifestWorkReplicaSet exist.\n\n\
          A placement that does not exist selects no cluster. If it existed before, its clusters keep the add-on, but receive \
          no further changes. Warns, because the placement may be created by the same `kubectl apply`. The warning contains \
          the closest name, or the namespace that has a placement with this name.";
@@ -52,6 +52,10 @@ rules! { pub(crate) ON_ADDONS of Addon {
          The add-on is not installed on any cluster by a strategy without placements, a placement whose decisions contain no \
          cluster, or a label selector that matches no cluster of the hub. Warns, because clusters may be added later. \
          Otherwise check the placements or the label selector.";
+} }
+
+rules! { pub(crate) ON_REPLICA_SETS of ReplicaSet {
+    warns UNKNOWN_PLACEMENT, CreateAndUpdate, unknown_placement_ref => "";
 } }
 
 fn strategy_path() -> Path {
@@ -121,9 +125,17 @@ fn unknown_placement(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
+fn unknown_placement_ref(subject: &Subject<'_, ReplicaSet>, findings: &mut Findings) {
+    let placements = subject.body.each(subject.effort);
+    for (placement, place) in placements.filter_map(|one| Some((one, place_of(one)?))) {
+        let path = placement.path.key("name");
+        findings_of_absence(subject, place, (UNKNOWN_PLACEMENT, path), findings);
+    }
+}
+
 /// Warns of a placement that does not exist.
-pub(super) fn findings_of_absence(
-    subject: &Subject<'_, Addon>,
+pub(super) fn findings_of_absence<K: crate::subject::Kind>(
+    subject: &Subject<'_, K>,
     (namespace, name): (&str, &str),
     (rule, path): (&'static str, Path),
     findings: &mut Findings,

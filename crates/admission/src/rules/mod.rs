@@ -12,6 +12,7 @@ mod config_objects;
 mod config_protected;
 mod config_types;
 mod deletion;
+mod dependency;
 mod deployment_config;
 mod field_owner;
 mod freeze;

@@ -1,8 +1,8 @@
-//! Rules about the rollout strategies of placements. Page: `tests/rules/rollout.md`.
+//! Rules about the rollout strategies of placements, of add-ons and of ManifestWorkReplicaSets. Page: `tests/rules/rollout.md`.
 //!
 //! Refuses invalid strategies. `model::RolloutStrategy` parses them, which the planner uses as well.
 
-use crate::subject::{Addon, Subject, rules};
+use crate::subject::{Addon, ReplicaSet, RolledOut, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path};
 use model::{Limit, RawBlock, RawStrategy, rule};
 
@@ -21,7 +21,7 @@ rules! { pub(crate) ON_ADDONS of Addon {
         "`minSuccessTime` is a valid duration.\n\n\
          The soak time `minSuccessTime` is a Go duration that is not negative, such as `5m`, `1h30m` or `0`. OCM's \
          add-on manager cannot decode an object with any other text: its watch fails, and with it every add-on of the \
-         hub stops. Refused.";
+         hub stops. In the same way, a ManifestWorkReplicaSet stops OCM's work controller. Refused.";
     refuses rule::PROGRESS_DEADLINE, CreateAndUpdate, progress_deadline =>
         "`progressDeadline` is `None` or a valid duration.\n\n\
          The duration is longer than zero and has hours, minutes and seconds only, such as `10m` or `1h30m`. The \
@@ -39,7 +39,17 @@ rules! { pub(crate) ON_ADDONS of Addon {
          A negative `groupIndex` and a group that is listed twice are refused. An entry with neither means the group with index 0, and in an entry with both, `groupIndex` is ignored: both cases warn. Set one of the two fields.";
 } }
 
-fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+rules! { pub(crate) ON_REPLICA_SETS of ReplicaSet {
+    refuses rule::UNKNOWN_TYPE, CreateAndUpdate, unknown_type => "";
+    refuses rule::TYPE_MISMATCH, CreateAndUpdate, type_mismatch => "";
+    refuses rule::MIN_SUCCESS_TIME, CreateAndUpdate, min_success_time => "";
+    refuses rule::PROGRESS_DEADLINE, CreateAndUpdate, progress_deadline => "";
+    refuses rule::MAX_CONCURRENCY, CreateAndUpdate, max_concurrency => "";
+    refuses rule::MAX_FAILURES, CreateAndUpdate, max_failures => "";
+    refuses rule::MANDATORY_GROUPS, CreateAndUpdate, mandatory_groups => "";
+} }
+
+fn unknown_type<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for (path, strategy) in strategies(subject) {
         if let Err(violation) = strategy.kind(path) {
             findings.deny(violation);
@@ -47,7 +57,7 @@ fn unknown_type(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn type_mismatch<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for (path, strategy) in strategies(subject) {
         strategy
             .mismatches(path)
@@ -56,7 +66,7 @@ fn type_mismatch(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     }
 }
 
-fn min_success_time(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn min_success_time<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
         if let Err(violation) = block.soak(path) {
             findings.deny(violation);
@@ -64,7 +74,7 @@ fn min_success_time(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn progress_deadline(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn progress_deadline<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
         if let Err(violation) = block.deadline(path) {
             findings.deny(violation);
@@ -72,7 +82,7 @@ fn progress_deadline(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn max_concurrency(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn max_concurrency<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |path, block| match block.limit(path) {
         Err(violation) => findings.deny(violation),
         Ok(Some(Limit::All)) => {
@@ -83,7 +93,7 @@ fn max_concurrency(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn max_failures(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn max_failures<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
         if let Err(violation) = block.tolerance(path) {
             findings.deny(violation);
@@ -91,7 +101,7 @@ fn max_failures(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn mandatory_groups<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |path, block| {
         if !subject.effort.spend(block.groups.len()) {
             return;
@@ -114,12 +124,14 @@ fn mandatory_groups(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn strategies<'s, 'a>(subject: &'s Subject<'a, Addon>) -> impl Iterator<Item = &'s (Path, RawStrategy<'a>)> {
-    let placements = subject.body.placements.each(subject.effort);
+fn strategies<'s, 'a, K: RolledOut>(
+    subject: &'s Subject<'a, K>,
+) -> impl Iterator<Item = &'s (Path, RawStrategy<'a>)> {
+    let placements = K::placements(&subject.body).each(subject.effort);
     placements.filter_map(|placement| placement.rollout.as_ref())
 }
 
-fn for_each_block(subject: &Subject<'_, Addon>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
+fn for_each_block<K: RolledOut>(subject: &Subject<'_, K>, mut check: impl FnMut(&Path, &RawBlock<'_>)) {
     for (path, strategy) in strategies(subject) {
         for (kind, block) in &strategy.blocks {
             check(&path.key(kind.block()), block);

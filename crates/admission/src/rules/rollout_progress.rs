@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::body::PlacementAt;
 use crate::rules::install_strategy::{findings_of_absence, place_of};
-use crate::subject::{Addon, Subject, rules};
+use crate::subject::{Addon, ReplicaSet, RolledOut, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use model::{ProgressDeadline, RawBlock, RolloutKind};
 use store::PlacementFacts;
@@ -50,11 +50,19 @@ rules! { pub(crate) ON_ADDONS of Addon {
          than a year. Warns. Create the placement or correct its name, or set a shorter `minSuccessTime`.";
 } }
 
-fn for_each_block(
-    subject: &Subject<'_, Addon>,
+rules! { pub(crate) ON_REPLICA_SETS of ReplicaSet {
+    warns DEADLINE_BEFORE_SOAK, CreateAndUpdate, deadline_before_soak => "";
+    warns UNKNOWN_GROUP, CreateAndUpdate, unknown_group => "";
+    warns GROUP_ORDER, CreateAndUpdate, group_order => "";
+    warns ONE_GROUP, CreateAndUpdate, one_group => "";
+    warns NEVER_PROGRESSES, CreateAndUpdate, long_soak => "";
+} }
+
+fn for_each_block<K: RolledOut>(
+    subject: &Subject<'_, K>,
     mut check: impl FnMut(&PlacementAt<'_>, RolloutKind, (&Path, &RawBlock<'_>)),
 ) {
-    for placement in subject.body.placements.each(subject.effort) {
+    for placement in K::placements(&subject.body).each(subject.effort) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
@@ -64,7 +72,7 @@ fn for_each_block(
     }
 }
 
-fn deadline_before_soak(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn deadline_before_soak<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |_, _, (path, block)| {
         let (Ok(ProgressDeadline::After(deadline)), Ok(soak)) = (block.deadline(path), block.soak(path))
         else {
@@ -81,13 +89,16 @@ fn deadline_before_soak(subject: &Subject<'_, Addon>, findings: &mut Findings) {
 }
 
 /// Returns the facts about a placement with a complete PlacementDecision.
-fn decided<'f>(subject: &Subject<'f, Addon>, placement: &PlacementAt<'_>) -> Option<&'f PlacementFacts> {
+fn decided<'f, K: RolledOut>(
+    subject: &Subject<'f, K>,
+    placement: &PlacementAt<'_>,
+) -> Option<&'f PlacementFacts> {
     let (namespace, name) = place_of(placement)?;
     let facts = subject.facts.placement(namespace, name)?;
     (facts.decided && !facts.groups.is_empty()).then_some(facts)
 }
 
-fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn unknown_group<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |placement, _, (path, block)| {
         let Some(facts) = decided(subject, placement) else {
             return;
@@ -138,7 +149,7 @@ fn unknown_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+fn group_order<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |placement, _, (path, block)| {
         let facts = decided(subject, placement);
         let all = facts.map_or(0, |facts| facts.groups.len());
@@ -174,8 +185,8 @@ fn group_order(subject: &Subject<'_, Addon>, findings: &mut Findings) {
     });
 }
 
-fn one_group(subject: &Subject<'_, Addon>, findings: &mut Findings) {
-    for placement in subject.body.placements.each(subject.effort) {
+fn one_group<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
+    for placement in K::placements(&subject.body).each(subject.effort) {
         let Some((path, strategy)) = &placement.rollout else {
             continue;
         };
@@ -204,6 +215,10 @@ fn never_progresses(subject: &Subject<'_, Addon>, findings: &mut Findings) {
             findings_of_absence(subject, (&namespace, &name), (NEVER_PROGRESSES, at), findings);
         }
     }
+    long_soak(subject, findings);
+}
+
+fn long_soak<K: RolledOut>(subject: &Subject<'_, K>, findings: &mut Findings) {
     for_each_block(subject, |_, _, (path, block)| {
         let Some(soak) = block.soak(path).ok().filter(|soak| soak.length() > LONGEST_SOAK) else {
             return;

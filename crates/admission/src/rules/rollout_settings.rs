@@ -2,14 +2,13 @@
 //!
 //! The parser (`model`), which the planners use as well, determines which values are valid.
 
-use std::collections::BTreeSet;
-
+use crate::rules::dependency::no_addon;
 use crate::step_budget::StepBudget;
 use crate::subject::{Rollout, Subject, rules};
 use api::RolloutSettings as Level;
 use kubernetes::field::{Class, Fault, Findings, Path, listed_of, nearest, quoted};
 use kubernetes::names::is_dns1123_subdomain;
-use model::{AddonName, ConfigRollout, OnFailure, RolloutSettings, RolloutStrategy, dependency_circle, rule};
+use model::{ConfigRollout, OnFailure, RolloutStrategy, rule};
 use store::{AddonFacts, AddonPlacement, Facts, Kind};
 
 const NAME: &str = "rollout/addon";
@@ -19,8 +18,6 @@ const NEVER_UNDONE: &str = "rollout/never-undone";
 pub(super) const UNKNOWN_CHECK: &str = "rollout/unknown-check";
 const UNKNOWN_PLACEMENT: &str = "rollout/unknown-placement";
 pub(super) const UNKNOWN_PROFILE: &str = "rollout/unknown-profile";
-const CYCLE: &str = "dependency/cycle";
-const UNKNOWN_DEPENDENCY: &str = "dependency/unknown-addon";
 const IN_USE: &str = "deletion/rollout-settings";
 /// The steps that one window costs: its schedule is searched for a date that it matches.
 pub(super) const STEPS_OF_A_WINDOW: usize = 100;
@@ -63,27 +60,12 @@ rules! { pub(crate) ON_ROLLOUTS of Rollout {
         "`revisionHistoryLimit` is between 0 and 100.\n\n\
          It is the number of configurations that ran well and are kept for an undo. A configuration that clusters may be rolled back to \
          is kept in any case. Refused.";
-    refuses rule::DEPENDENCY_NAME, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::DEPENDENCY_NAME) =>
-        "A dependency is a valid add-on name.\n\n\
-         `dependsOn` lists names of add-ons. No add-on can have an invalid name, so every cluster would wait for it indefinitely. \
-         Refused. Correct the name.";
     refuses rule::ROLLOUT_PROFILE, CreateAndUpdate, |subject, findings| deny(subject, findings, rule::ROLLOUT_PROFILE) => "";
     warns UNKNOWN_PROFILE, CreateAndUpdate, unknown_profile =>
         "The profile that is named exists.\n\n\
          While no RolloutProfile has the name in `spec.profile`, the controllers cannot know the settings, and start no change of the add-on: \
          its clusters have the reason `RolloutSettingsInvalid`. Warns, because the profile may be created later, and suggests the closest \
          name.";
-    refuses CYCLE, CreateAndUpdate, cycle =>
-        "Dependencies between add-ons do not form a cycle.\n\n\
-         With `dependsOn`, an add-on is installed on a cluster when the listed add-ons are ready there. In a cycle, or if an add-on \
-         depends on itself, none of the add-ons could be installed first. Refused; the message lists the add-ons in the cycle. Remove one \
-         of its add-ons from the list. Two concurrent requests can still create a cycle; the waiting ManagedClusterAddOns then have the \
-         reason `DependencyCycle`.";
-    warns UNKNOWN_DEPENDENCY, CreateAndUpdate, unknown_dependency =>
-        "The add-ons that an add-on depends on exist.\n\n\
-         An add-on with a missing dependency is not installed on any cluster, and has the reason `DependencyNotFound`. Warns, \
-         because the dependency may be created later, and suggests the closest name. Correct the name in `dependsOn`, or create the \
-         add-on.";
     warns UNKNOWN_ADDON, CreateAndUpdate, unknown_addon =>
         "The add-on of an AddOnRollout exists.\n\n\
          An AddOnRollout has the settings of the add-on with its name. Without this add-on it has no effect. Warns, because the add-on \
@@ -143,70 +125,6 @@ fn name(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
     }
 }
 
-/// Returns the entries of the list, up to the step budget.
-fn depends_on<'a>(subject: &'a Subject<'_, Rollout>) -> impl Iterator<Item = (usize, &'a str)> {
-    let listed = subject.body.spec.depends_on.iter().flatten().enumerate();
-    let each = listed.take_while(|_| subject.effort.spend(1));
-    each.map(|(index, name)| (index, name.as_str()))
-}
-
-fn cycle(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
-    let of = |name: &str| -> Vec<&str> {
-        let named = subject
-            .facts
-            .rollout(name)
-            .into_iter()
-            .flat_map(RolloutSettings::depends_on);
-        named
-            .take_while(|_| subject.effort.spend(1))
-            .map(|name| &**name)
-            .collect()
-    };
-    let direct = depends_on(subject).map(|(_, name)| name);
-    let Some(cycle) = dependency_circle(subject.name, direct, of) else {
-        return;
-    };
-    // The first edge of the cycle is in this object.
-    let next = cycle.get(1).map_or("", |name| &**name);
-    let detail = if cycle.len() == 2 {
-        "an add-on cannot depend on itself".to_owned()
-    } else {
-        format!("creates a dependency cycle: {}", cycle.join(" -> "))
-    };
-    let index = depends_on(subject)
-        .find(|(_, name)| *name == next)
-        .map_or(0, |(index, _)| index);
-    let fault = Fault::of_text(Class::Forbidden, next, detail).hint("remove it from the list");
-    findings.deny(fault.at(spec().key("dependsOn").index(index), CYCLE));
-}
-
-fn unknown_dependency(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
-    let facts = subject.facts;
-    if !facts.knows(Kind::AddOn) {
-        return;
-    }
-    let mut reported = BTreeSet::new();
-    for (index, name) in depends_on(subject) {
-        let is_known = name == subject.name || facts.addon(name).is_some() || AddonName::parse(name).is_err();
-        if is_known || !reported.insert(name) {
-            continue;
-        }
-        let detail = format!(
-            "no ClusterManagementAddOn has this name, and add-on {} is not installed until one has it",
-            quoted(subject.name)
-        );
-        let fault = unknown(subject, name, detail);
-        findings.warn(fault.at(spec().key("dependsOn").index(index), UNKNOWN_DEPENDENCY));
-    }
-}
-
-fn unknown(subject: &Subject<'_, Rollout>, name: &str, detail: impl Into<String>) -> Fault {
-    let others = subject.facts.addon_names().filter(|other| *other != subject.name);
-    let near = subject.effort.hint(|| nearest(name, others));
-    let hint = near.map(|near| format!("did you mean {}?", quoted(near)));
-    Fault::of_text(Class::NotFound, name, detail).hint_if(hint)
-}
-
 fn unknown_profile(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
     let profile = subject.body.spec.profile.as_str();
     no_such_profile(subject.facts, subject.effort, Some(profile), &spec(), findings);
@@ -239,7 +157,7 @@ fn unknown_addon(subject: &Subject<'_, Rollout>, findings: &mut Findings) {
     if facts.knows(Kind::AddOn) && facts.addon(subject.name).is_none() {
         let detail =
             "no ClusterManagementAddOn has this name, so the settings have no effect until one has it";
-        let fault = unknown(subject, subject.name, detail);
+        let fault = no_addon(subject, subject.name, detail);
         findings.warn(fault.at(Path::root().key("metadata").key("name"), UNKNOWN_ADDON));
     }
 }

@@ -2,13 +2,14 @@
 
 use super::{
     addon_policy, approval, blast_radius, check, config, config_objects, config_protected, config_types,
-    deletion, deployment_config, field_owner, freeze, in_place, install, install_namespace, install_strategy,
-    lifecycle, naming, permission, placing, profile, rolling_update, rollout, rollout_progress,
-    rollout_settings, steering, template, upgrade, upgrade_advice, version, version_effect, version_order,
+    deletion, dependency, deployment_config, field_owner, freeze, in_place, install, install_namespace,
+    install_strategy, lifecycle, naming, permission, placing, profile, rolling_update, rollout,
+    rollout_progress, rollout_settings, steering, template, upgrade, upgrade_advice, version, version_effect,
+    version_order,
 };
 use crate::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
-    Profile, Rollout, RolloutCheck, Rule, SetBinding, Template, Upgrade,
+    Profile, ReplicaSet, Rollout, RolloutCheck, Rule, SetBinding, Template, Upgrade,
 };
 
 /// A kind that has rules.
@@ -41,7 +42,7 @@ fn of<K: Ruled>() -> Vec<(&'static str, &'static str)> {
 
 ruled! {
     Addon: blast_radius::ON_ADDONS, config::ON_ADDONS, config_objects::ON_ADDONS,
-        config_protected::ON_ADDONS, config_types::ON_ADDONS, deletion::ON_ADDONS,
+        config_protected::ON_ADDONS, config_types::ON_ADDONS, deletion::ON_ADDONS, dependency::ON_ADDONS,
         field_owner::ON_ADDONS, install::ON_ADDONS, install_namespace::ON_ADDONS,
         install_strategy::ON_ADDONS, lifecycle::ON_ADDONS, naming::ON_ADDONS, rolling_update::ON_ADDONS,
         rollout::ON_ADDONS, rollout_progress::ON_ADDONS, steering::ON_ADDONS, template::ON_ADDONS,
@@ -70,7 +71,8 @@ ruled! {
     RolloutCheck: check::ON_CHECKS;
     Freeze: freeze::ON_FREEZES;
     Profile: profile::ON_PROFILES;
-    Rollout: rollout_settings::ON_ROLLOUTS;
+    Rollout: dependency::ON_ROLLOUTS, rollout_settings::ON_ROLLOUTS;
+    ReplicaSet: install_strategy::ON_REPLICA_SETS, rollout::ON_REPLICA_SETS, rollout_progress::ON_REPLICA_SETS;
     Approval: approval::ON_APPROVALS;
 }
 

@@ -26,6 +26,7 @@ pub(super) const EXTENSIONS: &[&str] = &[
 /// The first fields of spec and status that both versions have, each in its own spelling.
 pub(super) const KNOWN: &[&str] = &[
     "addOnMeta",
+    "dependencies",
     "installStrategy",
     "supportedConfigs",
     "defaultConfigs",

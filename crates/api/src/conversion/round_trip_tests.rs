@@ -336,6 +336,22 @@ fn where_v1beta1_has_our_fields_they_stay_in_their_place() {
     );
 }
 
+/// OCM has proposed the field for both versions: a copy in an annotation would restore what a client of the other version has removed.
+#[test]
+fn dependencies_stay_in_their_place_and_no_copy_is_kept() {
+    let spec =
+        json!({"spec": {"dependencies": [{"name": "base", "type": "Optional", "message": "no logs"}]}});
+    let object = both("ClusterManagementAddOn", Version::V1alpha1, spec);
+    for extensions in [Extensions::Kept, Extensions::Served] {
+        let mut beta = super::convert(object.clone(), Version::V1beta1, extensions);
+        assert_eq!(beta["spec"], object["spec"]);
+        assert_eq!(beta["metadata"], object["metadata"], "no annotation");
+        beta["spec"]["dependencies"].take();
+        let alpha = super::convert(beta, Version::V1alpha1, extensions);
+        assert_eq!(alpha["spec"]["dependencies"], Value::Null);
+    }
+}
+
 #[test]
 fn an_object_that_is_too_deep_spoils_no_other() {
     let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));

@@ -12,6 +12,9 @@ use super::live::{COLUMNS, Live, annotations, below, keeps_everything, name, pat
 use super::record::{Fate, Record};
 use crate::names::annotations::ADDED_FIELDS;
 
+/// A field that OCM has proposed. It is read where a hub has it, and never added: OCM can still define it in another way.
+const PROPOSED: &str = "spec.dependencies";
+
 /// Something of ours in a definition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Addition {
@@ -97,7 +100,8 @@ pub fn plan(live: &Value, ours: &Value, around: &HubContext) -> DefinitionPlan {
         (_, _, Err(hazard)) => return refused(plan, hazard),
     };
     let base = without(found.version, &record);
-    let wanted = compare(&base, ours);
+    let mut wanted = compare(&base, ours);
+    wanted.fields.retain(|(pointer, _)| path_of(pointer) != PROPOSED);
     let mut patch = Patch::of(&found);
     let mut record = surviving(record, found.version);
     for (pointer, value) in &wanted.fields {

@@ -80,11 +80,35 @@ pub struct ClusterManagementAddOnSpec {
     #[schemars(extend("default" = {"type": "Manual"}))]
     pub install_strategy: Option<InstallStrategy>,
 
+    /// Add-ons that have to run on a cluster before this one is installed or changed there. OCM has proposed this field; its CRD does not
+    /// have it yet.
+    #[serde(deserialize_with = "null_is_default", skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<AddOnDependency>,
+
     /// Configurations of the add-on on every cluster, and how a change of them is rolled out.
     pub configuration: Option<Configuration>,
 }
 
 absent_is_default!(ClusterManagementAddOnSpec);
+
+/// An add-on that another one depends on.
+#[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, rename_all = "camelCase")]
+#[schemars(extend("required" = ["name"]))]
+pub struct AddOnDependency {
+    /// Name of the add-on.
+    #[schemars(length(min = 1))]
+    pub name: String,
+
+    /// Required waits for the add-on; Optional does not.
+    #[serde(rename = "type")]
+    #[schemars(extend("default" = "Required", "enum" = ["Required", "Optional"]))]
+    pub type_: String,
+
+    /// What does not work without the add-on.
+    pub message: String,
+}
 
 /// A type of configuration, with the default object of that type.
 #[serde_with::apply(String => #[serde(deserialize_with = "null_is_default", skip_serializing_if = "String::is_empty")])]
@@ -281,6 +305,11 @@ pub struct InstallConfigReference {
 
     /// The configuration of the last rollout that completed.
     pub last_known_good_config: Option<ConfigSpecHash>,
+}
+
+impl AddOnDependency {
+    /// The type of a dependency that no change waits for.
+    pub const OPTIONAL: &str = "Optional";
 }
 
 impl ConfigMeta {

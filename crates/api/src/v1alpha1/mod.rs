@@ -25,9 +25,9 @@ pub use addon_template::{
     KubeClientRegistration, RegistrationSpec, RoleRef, SigningCa, SingleNamespaceBinding, Subject,
 };
 pub use cluster_management_addon::{
-    ClusterManagementAddOn, ClusterManagementAddOnSpec, ClusterManagementAddOnStatus, ConfigMeta,
-    Configuration, DefaultConfigReference, InstallConfigReference, InstallProgression, InstallStrategy,
-    PlacementStrategy,
+    AddOnDependency, ClusterManagementAddOn, ClusterManagementAddOnSpec, ClusterManagementAddOnStatus,
+    ConfigMeta, Configuration, DefaultConfigReference, InstallConfigReference, InstallProgression,
+    InstallStrategy, PlacementStrategy,
 };
 pub use managed_cluster_addon::{
     AddOnMeta, ConfigCoordinates, ConfigReference, HealthCheck, ManagedClusterAddOn, ManagedClusterAddOnSpec,

@@ -4,6 +4,7 @@
 
 mod manifest_config;
 mod manifest_work;
+mod manifest_work_replica_set;
 mod manifest_work_status;
 
 pub use manifest_config::{
@@ -13,6 +14,9 @@ pub use manifest_config::{
 pub use manifest_work::{
     DeleteOption, Executor, ExecutorServiceAccount, ExecutorSubject, ManifestWork, ManifestWorkSpec,
     OrphaningRule, SelectivelyOrphan, Workload,
+};
+pub use manifest_work_replica_set::{
+    LocalPlacementReference, ManifestWorkReplicaSet, ManifestWorkReplicaSetSpec, ManifestWorkReplicaSetStatus,
 };
 pub use manifest_work_status::{
     FeedbackValue, FieldValue, ManifestCondition, ManifestResourceMeta, ManifestResourceStatus,

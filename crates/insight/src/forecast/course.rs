@@ -99,13 +99,8 @@ fn in_order(store: &Store) -> Vec<String> {
                 order.push(addon.to_string());
             } else if seen.insert(addon) {
                 open.push((addon, true));
-                let known = store.view(addon).map(|view| view.rollout());
-                open.extend(
-                    known
-                        .into_iter()
-                        .flat_map(model::ResolvedSettings::depends_on)
-                        .map(|one| (one, false)),
-                );
+                let known = store.view(addon).map(|view| view.depends_on());
+                open.extend(known.into_iter().flatten().map(|one| (one, false)));
             }
         }
     }

@@ -236,14 +236,16 @@ causes! {
         "correct what the message names";
     DEPENDENCY = "why/dependency",
         "The cluster needs another add-on first.",
-        "spec.dependsOn of the AddOnRollout names add-ons that must be installed on a cluster, up to date and available before this \
-         one is installed or updated there. One of them is not. This add-on continues automatically when it is.",
+        "spec.dependsOn of the AddOnRollout or spec.dependencies of the ClusterManagementAddOn names add-ons that must be installed on a \
+         cluster, up to date and available before this one is installed or updated there. One of them is not. This add-on continues \
+         automatically when it is.",
         "check why the other add-on is not ready on this cluster";
     DEPENDENCY_LIST = "why/dependency-list",
         "The dependencies of the add-on can never be satisfied.",
-        "spec.dependsOn of the AddOnRollout names an add-on that does not exist, or add-ons depend on each other in a cycle. \
+        "spec.dependsOn of the AddOnRollout or spec.dependencies of the ClusterManagementAddOn names an add-on that does not exist, or \
+         add-ons depend on each other in a cycle. \
          Clusters that need a change are not updated; installed add-ons keep running.",
-        "correct spec.dependsOn of the AddOnRollout";
+        "correct the field that names the add-on";
     OUTSIDE = "why/outside-rollout",
         "The change is not rolled out to this cluster.",
         "With RollingUpdateWithPlacement a change of spec.configuration is rolled out to the clusters of one placement. The other \

@@ -1,7 +1,7 @@
-//! Works: ManifestWork and ManifestWorkReplicaSet, which the gate is not asked about.
+//! The manifests of works: ManifestWork and ManifestWorkReplicaSet.
 //!
-//! Decides which of the gate's rules hold for them all the same, and where their faults stand. Has no opinion of its own: the manifests of a work
-//! are judged as those of a template, the rollout of a set of works as that of an add-on, by `admission::decide`.
+//! Decides which of the gate's rules hold for them although the gate does not check them, and where their faults stand. Has no opinion of its
+//! own: the manifests of a work are judged as those of a template, by `admission::decide`.
 
 use serde_json::{Value, json};
 
@@ -30,9 +30,6 @@ const OF_MANIFESTS: &[&str] = &[
     "template/namespace",
     "template/size",
 ];
-/// Rules of add-ons that hold for every rollout over placements.
-const OF_ROLLOUTS: &[&str] = &["rollout/", "schema/", "install/unknown-placement"];
-
 /// Rules of what is in the namespace of a cluster.
 const OF_PLACES: &[&str] = &["naming/unknown-cluster"];
 
@@ -75,14 +72,6 @@ pub(super) fn found(
         let found = found.into_iter().flatten();
         all.extend(found.filter(|(gravity, _)| *gravity != Gravity::Unknown));
     }
-    let placements = object.pointer("/spec/placementRefs");
-    if let (Work::Many, Some(placements)) = (work, placements) {
-        let asked = addon(object, placements);
-        if let Some(judgement) = judge(&asked, None, knowledge, rulebook) {
-            let inside = ["spec", "installStrategy", "placements"];
-            all.extend(told(&judgement, &inside, &["spec", "placementRefs"], OF_ROLLOUTS));
-        }
-    }
     all
 }
 
@@ -112,23 +101,6 @@ fn instance(namespace: &str) -> Value {
         "kind": "ManagedClusterAddOn",
         "metadata": {"name": "work", "namespace": namespace},
         "spec": {},
-    })
-}
-
-/// An add-on that rolls out as the set of works does: its placements are those of the namespace of the set.
-fn addon(set: &Value, placements: &Value) -> Value {
-    let namespace = set.pointer("/metadata/namespace").cloned().unwrap_or_default();
-    let mut placements = placements.clone();
-    for placement in placements.as_array_mut().into_iter().flatten() {
-        if let Some(fields) = placement.as_object_mut() {
-            fields.insert("namespace".to_owned(), namespace.clone());
-        }
-    }
-    json!({
-        "apiVersion": "addon.open-cluster-management.io/v1alpha1",
-        "kind": "ClusterManagementAddOn",
-        "metadata": {"name": "works"},
-        "spec": {"installStrategy": {"type": "Placements", "placements": placements}},
     })
 }
 

@@ -300,7 +300,7 @@ impl Notice {
         let names: ShortList = names.iter().copied().collect();
         let message = format!(
             "the add-on depends on add-ons that do not exist: {names}; the cluster keeps its current configuration; correct spec.dependsOn \
-             of the AddOnRollout"
+             of the AddOnRollout, or spec.dependencies of the ClusterManagementAddOn"
         );
         Self::new(Reason::DependencyNotFound, Attention::Act, message)
     }
@@ -308,7 +308,8 @@ impl Notice {
     /// The add-on depends on itself, through other add-ons.
     pub(super) fn circle(way: &[Name]) -> Self {
         let message = format!(
-            "the dependencies of the add-ons form a cycle: {}; remove one of them from spec.dependsOn of its AddOnRollout",
+            "the dependencies of the add-ons form a cycle: {}; remove one of them from spec.dependsOn of its AddOnRollout, or \
+             from spec.dependencies of its ClusterManagementAddOn",
             cut(&way.join(" -> "))
         );
         Self::new(Reason::DependencyCycle, Attention::Act, message)

@@ -205,7 +205,7 @@ fn hold_without_settings(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
 fn block(view: &View<'_>, candidates: &mut [Candidate<'_>]) {
     let waits = |one: &&mut Candidate<'_>| one.waits_for_turn() && one.blocked.is_none();
     let mut open = candidates.iter_mut().filter(waits).peekable();
-    if view.rollout().depends_on().is_empty() || open.peek().is_none() {
+    if view.depends_on().is_empty() || open.peek().is_none() {
         return;
     }
     let mut prerequisites = Prerequisites::of(view);

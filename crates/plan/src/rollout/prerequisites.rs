@@ -1,4 +1,5 @@
-//! The add-ons that another one depends on (`spec.dependsOn` of its AddOnRollout), cluster by cluster.
+//! The add-ons that another one depends on (`spec.dependsOn` of its AddOnRollout, `spec.dependencies` of its ClusterManagementAddOn),
+//! cluster by cluster.
 //!
 //! Decides whether they run there with their desired configuration, and the message of a cluster that waits for them. It compares
 //! their actual and desired configuration and ignores their rollouts. A cycle is reported, and ends no wait.
@@ -13,7 +14,7 @@ use crate::config::effective;
 use crate::install::wanted;
 use crate::settled::Others;
 use api::names::conditions::AVAILABLE;
-use model::{ResolvedSettings, dependency_circle};
+use model::dependency_circle;
 use store::{Instance, Name, Reference, Status, View};
 
 /// How an add-on stands on a cluster where another one needs it.
@@ -57,19 +58,19 @@ pub(super) struct Prerequisites<'v> {
 
 impl<'v> Prerequisites<'v> {
     pub(super) fn of(view: &View<'v>) -> Self {
-        let each = view.rollout().depends_on().iter().map(|name| Prerequisite {
+        let direct = view.depends_on();
+        let each = direct.iter().map(|&name| Prerequisite {
             name,
             clusters: view.sibling(name).map(|other| standings(&other)),
         });
-        let direct = view.rollout().depends_on().iter().map(|name| &**name);
+        let each = each.collect();
         let of = |name: &str| {
-            let other = view.sibling(name).map(|other| other.rollout());
-            let named = other.into_iter().flat_map(ResolvedSettings::depends_on);
-            named.map(|name| &**name).collect()
+            let named = view.sibling(name).map(|other| other.depends_on());
+            named.into_iter().flatten().map(|name| &**name).collect()
         };
         Self {
-            each: each.collect(),
-            circle: dependency_circle(&view.addon.name, direct, of),
+            each,
+            circle: dependency_circle(&view.addon.name, direct.into_iter().map(|name| &**name), of),
             made: BTreeMap::new(),
         }
     }

@@ -13,7 +13,7 @@ use crate::kind::Kind;
 use api::v1alpha1 as wire;
 use kubernetes::field::Path;
 use model::{
-    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, RawReference, RollingUpdate,
+    ConfigReference, ConfigRollout, ConfigType, InstallNamespace, Name, RawReference, RollingUpdate,
     RolloutStrategy, listed_types,
 };
 
@@ -58,6 +58,8 @@ pub struct AddonFacts {
     pub configuration_rollout: Option<ConfigRollout>,
     /// Types that no cluster may override.
     pub protected: BTreeSet<ConfigType>,
+    /// The required ones of `spec.dependencies`: add-ons that have to run on a cluster first.
+    pub dependencies: Vec<Name>,
     /// Whether it is being deleted.
     pub deleting: bool,
     /// Whether the `AddOnDeploymentConfig`s of all layers count, each for what those above it leave open.
@@ -140,6 +142,9 @@ impl AddonFacts {
             .as_ref()
             .and_then(|configuration| configuration.rollout_strategy.as_ref());
         facts.configuration_rollout = configuration_rollout(strategy).ok();
+        let dependencies = spec.dependencies.iter();
+        let required = dependencies.filter(|one| one.type_ != wire::AddOnDependency::OPTIONAL);
+        facts.dependencies = required.map(|one| Name::from(one.name.as_str())).collect();
         for meta in &spec.supported_configs {
             let Ok(config) = ConfigType::parse(&meta.group, &meta.resource) else {
                 continue;

@@ -270,6 +270,20 @@ impl Facts {
         self.resolve(self.rollout(addon).unwrap_or_default())
     }
 
+    /// Returns the add-ons that have to run on a cluster before this one: those of its AddOnRollout and those of its
+    /// ClusterManagementAddOn.
+    pub fn depends_on(&self, addon: &str) -> impl Iterator<Item = &Name> {
+        let settings = self
+            .rollout(addon)
+            .into_iter()
+            .flat_map(RolloutSettings::depends_on);
+        settings.chain(
+            self.addon(addon)
+                .into_iter()
+                .flat_map(|addon| &addon.dependencies),
+        )
+    }
+
     /// Returns the names of all add-ons.
     pub fn addon_names(&self) -> impl Iterator<Item = &str> {
         self.addons.keys().map(Arc::as_ref)

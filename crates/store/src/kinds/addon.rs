@@ -109,6 +109,9 @@ impl Store {
 
 fn index(store: &mut Store, addon: &record::AddOn, mentioned: Mentioned) {
     let owner = Owner::addon(&addon.name);
+    for name in &addon.facts.dependencies {
+        mentioned.note(&mut store.indexes.dependents, name, &addon.name);
+    }
     if let Ok(ConfigRollout::RollingUpdateWithPlacement(update)) = &addon.configuration_rollout {
         let place = (update.namespace.as_str().into(), update.name.as_str().into());
         mentioned.note(&mut store.indexes.by_placement, &place, &owner);

@@ -2,6 +2,7 @@
 //!
 //! Decides that its settings concern all clusters of the add-on of its name, and its status none of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -132,6 +133,13 @@ impl<'s> View<'s> {
     /// Returns how changes are rolled out over a placement, or what is wrong with its strategy.
     pub fn strategy(&self, by: &'s PlacementUse) -> Result<&'s RolloutStrategy, &'s Name> {
         by.rollout.as_ref().map(|own| self.rollout().strategy(own))
+    }
+
+    /// Returns the add-ons that have to run on a cluster before this one is installed or changed there, sorted: those of its AddOnRollout
+    /// and those of its ClusterManagementAddOn.
+    pub fn depends_on(&self) -> BTreeSet<&'s Name> {
+        let settings = self.rollout().depends_on().iter();
+        settings.chain(&self.addon.facts.dependencies).collect()
     }
 
     /// Returns why it is not known what is set: then no change starts.

@@ -18,9 +18,7 @@ impl Definitions {
             .iter()
             .flat_map(|folder| fs::read_dir(folder).expect("the generated definitions"));
         let texts = files.map(|file| fs::read_to_string(file.expect("a file").path()).expect("a text"));
-        let further = include_str!("manifestworkreplicasets.yaml").to_owned();
-        let all = [further].into_iter().chain(texts);
-        Self(all.map(|text| definition(&text)).collect())
+        Self(texts.map(|text| definition(&text)).collect())
     }
 
     /// Returns the object as a hub would store it; what it would refuse or drop fails the test.

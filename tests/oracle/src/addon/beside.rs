@@ -37,7 +37,11 @@ pub(super) fn broken(view: &View<'_>, written: &Written<'_>, now: Timestamp) -> 
 /// Clusters start before an add-on that this one depends on is there.
 fn needy(view: &View<'_>, starting: &[&Instance]) -> Option<String> {
     let lacks = |instance: &&&Instance| {
-        let mut needed = view.rollout().depends_on().iter();
+        let mut needed = view
+            .rollout()
+            .depends_on()
+            .iter()
+            .chain(&view.addon.facts.dependencies);
         needed.any(|name| {
             let other = view.sibling(name);
             !other.is_some_and(|other| other.instance(&instance.cluster).is_some_and(is_there))
