@@ -247,7 +247,13 @@ async fn storable(rig: &Rig, rules: Vec<Candidates>, others: &[Value]) -> (Vec<C
 fn silent_rules() -> Vec<&'static str> {
     let warns = |entry: &Entry| !entry.refuses || entry.id == "schema/unknown-field";
     let silent = catalogue().into_iter().filter(|entry| {
-        warns(entry) || ["deletion/guarded", "deletion/rollout-settings"].contains(&entry.id)
+        warns(entry)
+            || [
+                "deletion/guarded",
+                "deletion/rollout-profile",
+                "deletion/rollout-settings",
+            ]
+            .contains(&entry.id)
     });
     silent.map(|entry| entry.id).collect()
 }

@@ -164,6 +164,7 @@ pub(crate) fn of_rules() -> (Vec<Candidates>, Vec<Value>, Vec<&'static str>) {
             "AddOnRollout",
             "RolloutApproval",
             "RolloutCheck",
+            "RolloutProfile",
         ]
         .contains(&asked.object["kind"].as_str().unwrap_or_default());
         let is_ours =

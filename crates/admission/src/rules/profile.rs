@@ -5,7 +5,7 @@
 use crate::rules::rollout_settings::{STEPS_OF_A_WINDOW, UNKNOWN_CHECK, no_such_check};
 use crate::subject::{Profile, Subject, rules};
 use kubernetes::field::{Class, Fault, Findings, Path, counted, listed_of, quoted};
-use model::rule;
+use model::{RolloutProfile, rule};
 
 const DEFAULT: &str = "profile/default";
 const REACH: &str = "profile/reach";
@@ -71,7 +71,7 @@ fn windows(subject: &Subject<'_, Profile>, findings: &mut Findings) {
 }
 
 fn unknown_check(subject: &Subject<'_, Profile>, findings: &mut Findings) {
-    let named = subject.body.profile.iter().flat_map(|profile| profile.checks());
+    let named = subject.body.profile.iter().flat_map(RolloutProfile::checks);
     no_such_check(
         subject.facts,
         subject.effort,
