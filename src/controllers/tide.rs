@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::addon::Planning;
 use super::auditor::WatchTap;
-use super::checks::{CheckEndpoint, Evaluator};
+use super::checks::{CheckEndpoint, Evaluator, Queries};
 use super::config_watch::look_out;
 use super::election::{ElectionOptions, StockLease, Term, campaign, watch_stock};
 use super::notifier::{Notifier, NotifierOptions};
@@ -260,14 +260,14 @@ impl Tide {
             fence,
         };
         if options.part == Part::Drives {
-            let evaluator = Evaluator::new(
-                term.fenced(&client),
-                Arc::clone(&facts),
-                leading.clone(),
-                clock.clone(),
-                &options.check_endpoints,
-                options.metrics.clone(),
-            );
+            let evaluator = Evaluator {
+                client: term.fenced(&client),
+                facts: Arc::clone(&facts),
+                leading: leading.clone(),
+                clock: clock.clone(),
+                metrics: options.metrics.clone(),
+                queries: Queries::new(&options.check_endpoints),
+            };
             watches.spawn(evaluator.run());
         }
         let keys = options.keys.clone();

@@ -90,6 +90,16 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+/// What happens while a change is rolled out that waits for a check.
+fn checked_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        1 => (0..3_u8).prop_map(|value| Step::Config(1, value)),
+        3 => (0..6_u8).prop_map(Step::Check),
+        6 => (0..4_usize, prop::bool::weighted(0.9)).prop_map(|(cluster, fine)| Step::Report(cluster, fine)),
+        2 => (1..40_i64).prop_map(Step::Tick),
+    ]
+}
+
 fn cluster(n: usize) -> String {
     format!("c{n}")
 }
@@ -471,6 +481,24 @@ proptest! {
     ) {
         let taken = taken_with(settings, &steps, which, emptied);
         prop_assert!(taken.is_empty(), "{:?}", taken);
+    }
+
+    /// Changes, results of a check and reports of agents in any order: no cluster of a later group starts while the check has not passed
+    /// (the oracle looks at each plan), and plans settle.
+    #[test]
+    fn a_check_holds_every_later_group(
+        steps in prop::collection::vec(checked_step(), 1..60), rollout in prop::sample::select(vec![2_u8, 3, 8, 9, 10]), undo in any::<bool>(),
+    ) {
+        let mut world = start(Settings::default());
+        for step in [Step::Groups(3), Step::Rollout(1, rollout), Step::Check(6)] {
+            act(&mut world, &step);
+        }
+        act(&mut world, &Step::OnFailure(u8::from(!undo)));
+        for step in &steps {
+            act(&mut world, step);
+            world.settle("hello");
+        }
+        prop_assert!(world.is_settled("hello"));
     }
 
     /// A store that saw the same objects in another order, some of them twice, plans the same.

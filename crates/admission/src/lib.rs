@@ -9,7 +9,6 @@ mod backstop;
 mod body;
 mod bounds;
 mod catalogue;
-mod check_body;
 mod check_expression;
 mod decide;
 mod defaults;

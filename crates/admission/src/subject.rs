@@ -5,7 +5,6 @@ use super::body::{
     AddonBody, ClusterAddonBody, DeploymentConfigBody, HubConfigBody, PlacementAt, SetBindingBody,
     placement_refs,
 };
-use super::check_body::CheckBody;
 use super::freeze_body::FreezeBody;
 use super::profile_body::ProfileBody;
 use super::request::Operation;
@@ -272,7 +271,7 @@ kinds! {
     /// A binding of a cluster set to a namespace: `ManagedClusterSetBinding`.
     SetBinding<'a> = "managedclustersetbindings", SetBindingBody<'a>, object => SetBindingBody::read(object);
     /// What must hold while a change is rolled out: `RolloutCheck`.
-    RolloutCheck<'a> = "rolloutchecks", CheckBody, object => CheckBody::read(object);
+    RolloutCheck<'a> = "rolloutchecks", &'a Value, object => object;
     /// A time in which no change starts: `RolloutFreeze`.
     Freeze<'a> = "rolloutfreezes", FreezeBody, object => FreezeBody::read(object);
     /// The settings of an add-on's rollouts: `AddOnRollout`.

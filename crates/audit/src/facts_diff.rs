@@ -39,7 +39,6 @@ impl Asks {
 }
 
 /// What has changed between two pictures of the fleet.
-#[expect(clippy::struct_excessive_bools, reason = "parts that change as a whole")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Shift {
     /// More kinds are known completely: nothing that was said holds any more.

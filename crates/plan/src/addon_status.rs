@@ -123,8 +123,7 @@ pub(super) fn summary(
 /// Returns the first placement whose clusters are all updated, and whose rollout a check has stopped.
 fn unchecked(wanted: &Wanted<'_>, placed: &[Placed]) -> Option<String> {
     let mut each = wanted.placements.iter().zip(placed);
-    let (selected, placed) =
-        each.find(|(_, placed)| placed.is_stopped_by_checks() && placed.counts.done == placed.configured)?;
+    let (selected, placed) = each.find(|(_, placed)| placed.is_unchecked())?;
     let failures = failures(placed, placed.breach?, "");
     Some(format!(
         "placement {}/{}: {failures}",
@@ -159,7 +158,7 @@ fn progression(
         .find(|old| old.namespace == *namespace && old.name == *name);
     let is_ocm = view.settings().is_ocm();
     let done = selected.known == DecisionState::Decided
-        && !placed.is_stopped_by_checks()
+        && !placed.is_unchecked()
         && placed.counts.done == placed.configured
         // To Open Cluster Management a placement without clusters is never done.
         && (placed.configured > 0 || !is_ocm);
@@ -393,7 +392,7 @@ fn stalled(selected: &Selected<'_>, placed: &Placed, undo: &Undo<'_>, done: bool
         (DecisionState::Decided, Some(blocker), _) => (blocker.reason, blocker.message.to_string()),
         (DecisionState::Decided, None, _) if let Some(told) = undo.stalled(placed, done) => told,
         (DecisionState::Decided, None, Some(breach))
-            if placed.counts.waiting > 0 || placed.is_stopped_by_checks() =>
+            if placed.counts.waiting > 0 || placed.is_unchecked() =>
         {
             (
                 Reason::TooManyFailures,

@@ -32,17 +32,17 @@ const BETWEEN_QUERIES: Duration = Duration::from_millis(100);
 /// Evaluates checks.
 #[derive(Clone)]
 pub(in crate::controllers) struct Evaluator {
-    client: Client,
-    facts: Arc<ArcSwap<Facts>>,
-    leading: watch::Receiver<bool>,
-    clock: Clock,
-    metrics: Metrics,
-    queries: Queries,
+    pub(in crate::controllers) client: Client,
+    pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
+    pub(in crate::controllers) leading: watch::Receiver<bool>,
+    pub(in crate::controllers) clock: Clock,
+    pub(in crate::controllers) metrics: Metrics,
+    pub(in crate::controllers) queries: Queries,
 }
 
 /// Queries endpoints within the budget.
 #[derive(Clone)]
-struct Queries {
+pub(in crate::controllers) struct Queries {
     endpoints: Arc<BTreeMap<String, CheckEndpoint>>,
     slots: Arc<Semaphore>,
     pace: Arc<Mutex<Interval>>,
@@ -56,24 +56,6 @@ struct Begun {
 }
 
 impl Evaluator {
-    pub(in crate::controllers) fn new(
-        client: Client,
-        facts: Arc<ArcSwap<Facts>>,
-        leading: watch::Receiver<bool>,
-        clock: Clock,
-        endpoints: &[CheckEndpoint],
-        metrics: Metrics,
-    ) -> Self {
-        Self {
-            client,
-            facts,
-            leading,
-            clock,
-            metrics,
-            queries: Queries::new(endpoints),
-        }
-    }
-
     /// Evaluates what is due, until it is dropped.
     pub(in crate::controllers) async fn run(self) {
         let mut turn = interval(TURN);
@@ -123,8 +105,8 @@ impl Evaluator {
     async fn evaluate(&self, name: &Name, record: &CheckRecord, check: &PrometheusCheck) {
         let now = self.clock.now();
         let evaluation = self.queries.values(check).await;
-        let status = found(record, check, &evaluation, now);
-        self.metrics.check_evaluated(status.result);
+        let (result, status) = found(record, check, &evaluation, now);
+        self.metrics.check_evaluated(result);
         if let Err(error) = apply_status(&self.client, name, record, &status).await {
             warn!(check = %name, error = &error as &dyn std::error::Error, "cannot write the status of a RolloutCheck");
         }
@@ -132,7 +114,7 @@ impl Evaluator {
 }
 
 impl Queries {
-    fn new(endpoints: &[CheckEndpoint]) -> Self {
+    pub(in crate::controllers) fn new(endpoints: &[CheckEndpoint]) -> Self {
         let endpoints = endpoints.iter().map(|one| (one.name.clone(), one.clone()));
         let mut pace = interval(BETWEEN_QUERIES);
         pace.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -8,4 +8,4 @@ mod evaluator;
 mod status;
 
 pub use endpoint::CheckEndpoint;
-pub(in crate::controllers) use evaluator::Evaluator;
+pub(in crate::controllers) use evaluator::{Evaluator, Queries};

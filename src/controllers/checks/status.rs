@@ -25,13 +25,8 @@ const COUNTS_FOR: i32 = 3;
 /// Whether the expression is true, with the values; or why it is not known.
 pub(super) type Evaluation = Result<(bool, BTreeMap<String, f64>), String>;
 
-/// What an evaluation says.
-pub(super) struct Found {
-    /// `Passed`, `Failed` or `Unknown`.
-    pub(super) result: &'static str,
-    /// The whole status.
-    status: Value,
-}
+/// `Passed`, `Failed` or `Unknown`, and the whole status.
+pub(super) type Found = (&'static str, Value);
 
 /// Returns what an evaluation that began now says.
 pub(super) fn found(
@@ -81,7 +76,7 @@ pub(super) fn found(
         "failures": failures,
         "values": values,
     });
-    Found { result, status }
+    (result, status)
 }
 
 fn seconds(time: Timestamp) -> String {
@@ -93,14 +88,14 @@ pub(super) async fn apply_status(
     client: &Client,
     name: &Name,
     record: &CheckRecord,
-    found: &Found,
+    status: &Value,
 ) -> kube::Result<()> {
     let api: Api<Raw> = Api::all_with(client.clone(), &resource(Kind::Check));
     let object = json!({
         "apiVersion": Kind::Check.api_version(),
         "kind": Kind::Check.address().kind,
         "metadata": {"name": &**name, "uid": &*record.meta.uid},
-        "status": found.status,
+        "status": status,
     });
     let params = PatchParams::apply(FIELD_MANAGER).force();
     api.patch_status(name, &params, &Patch::Apply(object))
@@ -140,7 +135,7 @@ mod tests {
             evaluation,
             "2026-01-01T00:00:00.9Z".parse().expect("a time"),
         )
-        .status
+        .1
     }
 
     #[test]

@@ -4,7 +4,9 @@
 //! server calls no webhook for it.
 
 use crate::check_expression::CheckExpression;
+use crate::fitting::fitting_spec;
 use crate::subject::{RolloutCheck, Subject, rules};
+use api::RolloutCheckSpec;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::rule;
 
@@ -33,17 +35,16 @@ rules! { pub(crate) ON_CHECKS of RolloutCheck {
 } }
 
 fn deny(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings, rule: &'static str) {
-    for fault in subject.body.faults.each(subject.effort) {
-        if fault.rule() == rule {
-            findings.deny(fault.clone());
-        }
-    }
+    let parsed = model::RolloutCheck::parse(&fitting_spec(subject.body), &Path::root().key("spec"));
+    let faults = parsed.err().into_iter().flatten();
+    faults
+        .filter(|fault| fault.rule() == rule)
+        .for_each(|fault| findings.deny(fault));
 }
 
 fn expression(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings) {
-    let Some(check) = &subject.body.prometheus else {
-        return;
-    };
+    let spec: RolloutCheckSpec = fitting_spec(subject.body);
+    let Some(check) = spec.prometheus else { return };
     if check.expression.is_empty() || !subject.effort.read(&check.expression) {
         return;
     }

@@ -15,32 +15,28 @@ pub struct Checks {
     pub started: Option<Timestamp>,
 }
 
-/// A check that has not passed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unmet {
-    /// Its name.
-    pub name: Name,
-    /// What it says.
-    pub verdict: CheckVerdict,
-}
+/// A check that has not passed: its name, and what it says.
+pub type Unmet = (Name, CheckVerdict);
 
 impl Checks {
     /// Returns the checks that have not passed since a time.
     pub(super) fn unmet(&self, since: Option<Timestamp>, now: Timestamp) -> Vec<Unmet> {
-        let each = self.each.iter().map(|check| Unmet {
-            name: check.name.clone(),
-            verdict: check.verdict(since, now),
-        });
-        each.filter(|one| one.verdict != CheckVerdict::Passed).collect()
+        let each = self.each.iter();
+        let each = each.map(|check| (check.name.clone(), check.verdict(since, now)));
+        each.filter(|(_, verdict)| *verdict != CheckVerdict::Passed)
+            .collect()
     }
 
     /// Returns the checks that have failed since the change started: name and message.
     pub(super) fn failed(&self, now: Timestamp) -> Vec<(Name, Name)> {
         let unmet = self.started.map(|started| self.unmet(Some(started), now));
-        let failed = unmet.into_iter().flatten().filter_map(|one| match one.verdict {
-            CheckVerdict::Failed(message) => Some((one.name, message)),
-            CheckVerdict::Passed | CheckVerdict::Unknown(_) => None,
-        });
+        let failed = unmet
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, verdict)| match verdict {
+                CheckVerdict::Failed(message) => Some((name, message)),
+                CheckVerdict::Passed | CheckVerdict::Unknown(_) => None,
+            });
         failed.collect()
     }
 

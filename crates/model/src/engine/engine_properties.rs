@@ -6,6 +6,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use proptest::prelude::*;
 
+use super::checks::Checks;
 use super::decide::*;
 use super::stages::Stages;
 use crate::{Limit, MandatoryGroup, Percent, Rest, Tolerance};
@@ -339,5 +340,34 @@ proptest! {
             now += 1;
         }
         prop_assert!(units.iter().all(|unit| !has_to_move(unit)), "{:?}", units);
+    }
+
+    /// No unit behind the first stage starts while the check has not passed since the last unit before it arrived, and a check changes
+    /// nothing else than that some of those that would start wait, or all where its failure is one too many.
+    #[test]
+    fn a_check_holds_every_later_stage_and_starts_nothing(
+        course in course(), groups in groups(), units in units(), now in 0..80_i64,
+        result in 0..3_usize, reported in 0..80_i64, lasts in 1..40_i64, started in prop::option::of(0..80_i64),
+    ) {
+        let check = super::engine_tests::reported(["Passed", "Failed", "Unknown"][result], reported, reported + lasts);
+        let checks = Some(Checks { each: vec![check.clone()], started: started.map(at) });
+        let with = decide(&Course { checks, ..course.clone() }, &groups, &units, false, at(now));
+        let without = decide(&course, &groups, &units, false, at(now));
+        for (with, without) in with.verdicts.iter().zip(&without.verdicts) {
+            prop_assert!(with == without || *without == Verdict::Start || matches!((with, without), (Verdict::Wait(_), Verdict::Wait(_))));
+        }
+        let stages = Stages::new(&course, &groups);
+        for (unit, _) in units.iter().zip(&with.verdicts).filter(|(_, verdict)| **verdict == Verdict::Start) {
+            let before = units.iter().filter(|one| one.standing != UnitState::Skipped && stages.of(one) < stages.of(unit));
+            if before.clone().next().is_none() {
+                continue;
+            }
+            let arrived = before.filter_map(|one| match one.standing {
+                UnitState::Succeeded(since) | UnitState::Failed(since) => Some(since),
+                UnitState::ToApply | UnitState::Overtaken(_) | UnitState::InFlight(_)
+                | UnitState::Skipped | UnitState::Held | UnitState::Blocked(_) => None,
+            });
+            prop_assert_eq!(check.verdict(arrived.max(), at(now)), crate::CheckVerdict::Passed);
+        }
     }
 }

@@ -464,7 +464,7 @@ fn groups_with_a_pace_of_their_own_go_one_by_one_within_their_limits_and_soak_ti
 }
 
 /// A check that was reported at a second and expires at another one.
-fn reported(result: &str, reported: i64, expires: i64) -> crate::Check {
+pub(super) fn reported(result: &str, reported: i64, expires: i64) -> crate::Check {
     let status = api::RolloutCheckStatus {
         result: result.to_owned(),
         message: "errors".to_owned(),

@@ -438,8 +438,8 @@ fn unchecked(what: &str, checks: &[Unmet], in_full: bool) -> String {
 
 /// Names the checks that have not passed; `in_full` with what they report, which changes often.
 pub(crate) fn unmet(checks: &[Unmet], in_full: bool) -> String {
-    let each = checks.iter().map(|one| {
-        let (says, message) = match &one.verdict {
+    let each = checks.iter().map(|(name, verdict)| {
+        let (says, message) = match verdict {
             CheckVerdict::Passed => ("has passed".to_owned(), None),
             CheckVerdict::Failed(message) => ("has failed".to_owned(), Some(message)),
             CheckVerdict::Unknown(doubt @ (CheckDoubt::Invalid(message) | CheckDoubt::Reported(message))) => {
@@ -449,7 +449,7 @@ pub(crate) fn unmet(checks: &[Unmet], in_full: bool) -> String {
         };
         let message = message.filter(|message| in_full && !message.is_empty());
         let message = message.map_or_else(String::new, |message| format!(" ({message})"));
-        format!("{} {says}{message}", quoted(&one.name))
+        format!("{} {says}{message}", quoted(name))
     });
     each.collect::<Vec<_>>().join(", ")
 }

@@ -99,9 +99,9 @@ impl Placed {
         [(failed, "failed"), (late, "timed out")]
     }
 
-    /// Returns whether checks that failed have stopped the rollout, alone or with failed clusters.
-    pub(crate) fn is_stopped_by_checks(&self) -> bool {
-        self.breach.is_some() && !self.failed_checks.is_empty()
+    /// Returns whether checks have failed, one too many, although all clusters are updated.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        self.breach.is_some() && !self.failed_checks.is_empty() && self.counts.done == self.configured
     }
 
     /// Returns the decision groups that go before one.
