@@ -44,7 +44,7 @@ done_on UpgradeSucceed cluster1 cluster2 cluster3
 say "a profile in use is not deleted, and there is one default"
 if kubectl delete rolloutprofile standard 2>"$STORY_FOLDER/said"; then fail "it is in use"; fi
 grep -qF 'deletion/rollout-profile' "$STORY_FOLDER/said" || fail "$(cat "$STORY_FOLDER/said")"
-refused 'the RolloutProfile \"standard\" is the default already' "profile/default" <<YAML
+refused "the RolloutProfile \"standard\" is the default already" "profile/default" <<YAML
 apiVersion: tidegate.io/v1alpha1
 kind: RolloutProfile
 metadata: {name: other}
