@@ -93,8 +93,8 @@ kind: RolloutCheck
 metadata: {name: metrics}
 spec: {prometheus: {endpoint: main, queries: [{name: errors, query: up}], expression: error < 1.0}}
 YAML
-kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"checks":["error"]}}' >"$STORY_FOLDER/said" 2>\&1
+kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"checks":["error"]}}' >"$STORY_FOLDER/said" 2>&1
 grep -qF 'did you mean "errors"?' "$STORY_FOLDER/said" || fail "there is no warning: $(cat "$STORY_FOLDER/said")"
 kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"checks":["errors"]}}' >/dev/null
-kubectl delete rolloutcheck errors >"$STORY_FOLDER/said" 2>\&1
+kubectl delete rolloutcheck errors >"$STORY_FOLDER/said" 2>&1
 grep -qF "changes of these add-ons are held while it does not exist: \"$addon\"" "$STORY_FOLDER/said" || fail "there is no warning: $(cat "$STORY_FOLDER/said")"
