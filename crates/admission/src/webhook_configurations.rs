@@ -522,6 +522,7 @@ mod tests {
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE","DELETE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,

@@ -23,7 +23,7 @@ const NAMED: usize = 3;
 const SHORT: usize = 8;
 
 const NEVER: &str = "no last known good configuration is recorded: the controllers record it when all clusters of the placement run well \
-                     while spec.onFailure of the AddOnRollout is Undo";
+                     and its checks have passed, while spec.onFailure of the AddOnRollout is Undo";
 const SAME: &str = "the configuration that failed is the last known good configuration";
 const GOVERNED: &str =
     "spec.configuration.rolloutStrategy controls the rollout, and it does not count failures";
