@@ -172,6 +172,8 @@ fn documented_objects() -> Vec<(String, String)> {
         "kind: Kustomization",
         "kind: AdmissionConfiguration",
         "kind: PolicyTest",
+        "kind: EventSource",
+        "kind: Sensor",
     ];
     let mut found = Vec::new();
     let mut pages = vec![repository("README.md")];

@@ -29,7 +29,11 @@ impl ProfileBody {
         let spec: RolloutProfileSpec = fitting_spec(object);
         let name = object.pointer("/metadata/name").and_then(Value::as_str);
         let parsed = RolloutProfile::parse(name.unwrap_or_default(), &spec, &Path::root().key("spec"));
-        let of_clusters = spec.cluster_windows.iter().flatten().map(|one| one.windows.len());
+        let of_clusters = spec
+            .cluster_windows
+            .iter()
+            .flatten()
+            .filter_map(|one| one.windows.as_ref());
         let (profile, faults) = match parsed {
             Ok(profile) => (Some(profile), Vec::new()),
             Err(faults) => (None, faults),
@@ -38,9 +42,7 @@ impl ProfileBody {
             profile,
             faults: faults.into_iter().collect(),
             is_default: spec.default.unwrap_or_default(),
-            windows: of_clusters
-                .chain(spec.settings.windows.iter().map(Vec::len))
-                .sum(),
+            windows: of_clusters.chain(&spec.settings.windows).map(Vec::len).sum(),
         }
     }
 }

@@ -78,7 +78,7 @@ pub struct ClusterWindows {
     pub cluster_selector: Option<LabelSelector>,
 
     /// When changes may start on them; at any time if empty.
-    #[serde(deserialize_with = "null_is_default")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "atomic"))]
-    pub windows: Vec<UpgradeWindow>,
+    pub windows: Option<Vec<UpgradeWindow>>,
 }

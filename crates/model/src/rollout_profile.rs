@@ -35,7 +35,11 @@ impl RolloutProfile {
     /// Returns everything that is wrong with it.
     pub fn parse(name: &str, raw: &RolloutProfileSpec, path: &Path) -> Result<Self, Vec<Violation>> {
         let mut wrong = Vec::new();
-        let of_clusters = raw.cluster_windows.iter().flatten().map(|one| &one.windows);
+        let of_clusters = raw
+            .cluster_windows
+            .iter()
+            .flatten()
+            .filter_map(|one| one.windows.as_ref());
         let windows = of_clusters.chain(&raw.settings.windows);
         if windows.map(Vec::len).sum::<usize>() > MOST_WINDOWS {
             let detail = format!("all windows together must not be more than {MOST_WINDOWS}");
@@ -95,7 +99,14 @@ fn cluster_windows(
     wrong: &mut Vec<Violation>,
 ) -> Option<(Selector, RolloutWindows)> {
     let at = path.key("clusterSelector");
-    let windows = RolloutWindows::parse(&raw.windows, &path.key("windows"));
+    let listed = path.key("windows");
+    let windows = match &raw.windows {
+        Some(windows) => RolloutWindows::parse(windows, &listed),
+        None => {
+            let fault = Fault::bare(Class::Required, "must list the windows; [] is at any time");
+            Err(vec![fault.at(listed, rule::ROLLOUT_PROFILE)])
+        }
+    };
     let windows = windows.map_err(|faults| wrong.extend(faults)).ok();
     let Some(selector) = &raw.cluster_selector else {
         let fault = Fault::bare(Class::Required, "must select the clusters; {} selects all");
