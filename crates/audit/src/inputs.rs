@@ -64,6 +64,8 @@ impl Inputs {
             let places = places.map(|place| (Name::from(&*place.namespace), Name::from(&*place.name)));
             found.placements = places.collect::<BTreeSet<_>>().into_iter().collect();
         } else if key.kind == Kind::AddOn {
+            // On whom those depend that it depends on.
+            found.rests_on(Part::Settings, mentions(object, "dependencies"));
             let strategy = object.pointer("/spec/installStrategy");
             let selects = strategy.is_some_and(|strategy| strategy.get("labelSelector").is_some());
             found.rests_on(Part::Clusters, selects);
