@@ -208,7 +208,13 @@ fn documented_objects() -> Vec<(String, String)> {
 
 /// Applies every documented example, with the validation of fields that `kubectl` asks for by default.
 fn examples_apply(kubeconfig: &Path) {
-    for name in ["open-cluster-management", "tidegate", "cluster1", "c1"] {
+    for name in [
+        "open-cluster-management",
+        "tidegate",
+        "monitoring",
+        "cluster1",
+        "c1",
+    ] {
         let namespace = kubectl(kubeconfig, &["create", "namespace", name], "");
         assert!(namespace.ok, "{}", namespace.stderr);
     }

@@ -100,13 +100,13 @@ fn cluster_windows(
 ) -> Option<(Selector, RolloutWindows)> {
     let at = path.key("clusterSelector");
     let listed = path.key("windows");
-    let windows = match &raw.windows {
-        Some(windows) => RolloutWindows::parse(windows, &listed),
-        None => {
+    let windows = raw.windows.as_ref().map_or_else(
+        || {
             let fault = Fault::bare(Class::Required, "must list the windows; [] is at any time");
-            Err(vec![fault.at(listed, rule::ROLLOUT_PROFILE)])
-        }
-    };
+            Err(vec![fault.at(listed.clone(), rule::ROLLOUT_PROFILE)])
+        },
+        |windows| RolloutWindows::parse(windows, &listed),
+    );
     let windows = windows.map_err(|faults| wrong.extend(faults)).ok();
     let Some(selector) = &raw.cluster_selector else {
         let fault = Fault::bare(Class::Required, "must select the clusters; {} selects all");
