@@ -74,7 +74,7 @@ fn strategy() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 1, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 4, ..ProptestConfig::default() })]
 
     #[test]
     fn no_cluster_starts_outside_of_its_windows_or_while_it_is_frozen(
@@ -95,8 +95,13 @@ proptest! {
             (Some(("canary", 0)), half(0, 30)), (Some(("first", 1)), half(30, 150)), (Some(("last", 2)), half(150, CLUSTERS)),
         ]);
         config(&mut world, "before");
+        let manifest = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"text": "{{MESSAGE}}"}});
+        let template = json!({"addonName": "hello", "agentSpec": {"workload": {"manifests": [manifest]}}});
+        world.put(Kind::Template, json!({"metadata": {"name": "hello"}, "spec": template}));
         let used = json!([{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs", "name": "settings", "namespace": "default"}]);
-        let spec = json!({"supportedConfigs": [{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs"}],
+        let spec = json!({"supportedConfigs": [
+                {"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs"},
+                {"group": "addon.open-cluster-management.io", "resource": "addontemplates", "defaultConfig": {"name": "hello"}}],
             "installStrategy": {"type": "Placements", "placements": [
                 {"name": "all", "namespace": "default", "configs": used, "rolloutStrategy": {"type": "All"}}]}});
         world.put(Kind::AddOn, json!({"metadata": {"name": "hello"}, "spec": spec}));
