@@ -47,6 +47,17 @@ impl std::fmt::Debug for HttpUrl {
 }
 
 impl HttpUrl {
+    /// Returns the URL with a path behind its own; nothing if it has a query.
+    pub(super) fn join(&self, path: &str) -> Option<Self> {
+        if self.0.query().is_some() {
+            return None;
+        }
+        let mut parts = self.0.clone().into_parts();
+        let whole = format!("{}{path}", self.0.path().trim_end_matches('/'));
+        parts.path_and_query = Some(whole.parse().ok()?);
+        Uri::from_parts(parts).ok().map(Self)
+    }
+
     /// Returns the host, with the port if the URL has one.
     pub fn host(&self) -> &str {
         self.0.authority().map_or("", |authority| authority.as_str())

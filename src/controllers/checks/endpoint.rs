@@ -4,27 +4,20 @@
 //! evaluation. Neither it nor a response is logged.
 
 use std::error::Error as _;
-use std::path::PathBuf;
 use std::str::FromStr;
-use std::sync::LazyLock;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
 use kubernetes::field::{cut, quoted};
 use kubernetes::names::is_dns1123_label;
-use rustls::RootCertStore;
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
 use serde_json::Value;
 
-use crate::files::read_text;
-use crate::telemetry::{HttpClient, http_client, native_roots};
+use crate::controllers::http_endpoint::{HttpEndpoint, HttpUrl};
+use crate::telemetry::HttpClient;
 
 /// The largest response, in bytes.
 const LARGEST: usize = 1024 * 1024;
-/// The largest file, in bytes.
-const LARGEST_FILE: u64 = 1024 * 1024;
 /// So much of the error of a server is reported, in bytes.
 const SAID: usize = 300;
 
@@ -33,9 +26,7 @@ const SAID: usize = 300;
 pub struct CheckEndpoint {
     /// The name that checks choose it by.
     pub name: String,
-    url: Uri,
-    token_file: Option<PathBuf>,
-    ca_file: Option<PathBuf>,
+    server: HttpEndpoint,
 }
 
 impl FromStr for CheckEndpoint {
@@ -52,42 +43,29 @@ impl FromStr for CheckEndpoint {
         if !is_dns1123_label(name) {
             return Err("the name must be lower case letters, digits and \"-\"".to_owned());
         }
-        let uri: Uri = url.parse().map_err(|_error| wrong)?;
-        let authority = uri.authority().ok_or(wrong)?;
-        if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.query().is_some() {
-            return Err(wrong.to_owned());
-        }
-        if authority.as_str().contains('@') {
-            return Err(
-                "must have no user and password: write a token into a file, and set token-file".to_owned(),
-            );
-        }
-        let path = format!("{}/api/v1/query", uri.path().trim_end_matches('/'));
-        let whole = Uri::builder()
-            .scheme(uri.scheme_str().unwrap_or_default())
-            .authority(authority.as_str())
-            .path_and_query(path)
-            .build();
-        let mut endpoint = Self {
-            name: name.to_owned(),
-            url: whole.map_err(|_error| wrong)?,
+        let url: HttpUrl = url.parse()?;
+        let mut server = HttpEndpoint {
+            url: url.join("/api/v1/query").ok_or(wrong)?,
             token_file: None,
             ca_file: None,
         };
         for part in parts {
             match part.split_once('=') {
-                Some(("token-file", path)) => endpoint.token_file = Some(path.into()),
-                Some(("ca-file", path)) => endpoint.ca_file = Some(path.into()),
+                Some(("token-file", path)) => server.token_file = Some(path.into()),
+                Some(("ca-file", path)) => server.ca_file = Some(path.into()),
                 Some(_) | None => return Err(wrong.to_owned()),
             }
         }
-        Ok(endpoint)
+        Ok(Self {
+            name: name.to_owned(),
+            server,
+        })
     }
 }
 
 /// An endpoint with its certificates and its token, as they are now.
 pub(super) struct Session<'e> {
-    endpoint: &'e CheckEndpoint,
+    url: &'e Uri,
     client: HttpClient,
     token: Option<HeaderValue>,
 }
@@ -95,31 +73,11 @@ pub(super) struct Session<'e> {
 impl CheckEndpoint {
     /// Reads the files of the endpoint.
     pub(super) fn open(&self) -> Result<Session<'_>, String> {
-        static ROOTS: LazyLock<RootCertStore> = LazyLock::new(native_roots);
-        let read = |path: &PathBuf| {
-            read_text(path, LARGEST_FILE)
-                .map_err(|error| format!("cannot read the file {}: {error}", path.display()))
-        };
-        let roots = match &self.ca_file {
-            Some(path) => {
-                let mut roots = RootCertStore::empty();
-                let text = read(path)?;
-                roots.add_parsable_certificates(CertificateDer::pem_slice_iter(text.as_bytes()).flatten());
-                roots
-            }
-            None if self.url.scheme_str() == Some("https") => ROOTS.clone(),
-            None => RootCertStore::empty(),
-        };
-        let token = self.token_file.as_ref().map(|path| {
-            let mut value = HeaderValue::try_from(format!("Bearer {}", read(path)?.trim()))
-                .map_err(|_error| "the token has characters that no token has".to_owned())?;
-            value.set_sensitive(true);
-            Ok::<_, String>(value)
-        });
+        let (client, token) = self.server.open()?;
         Ok(Session {
-            endpoint: self,
-            client: http_client(roots).map_err(|error| format!("cannot set up TLS: {error}"))?,
-            token: token.transpose()?,
+            url: self.server.uri(),
+            client,
+            token,
         })
     }
 }
@@ -129,7 +87,7 @@ impl Session<'_> {
     pub(super) async fn value(&self, query: &str) -> Result<f64, String> {
         let mut request = Request::builder()
             .method(Method::POST)
-            .uri(&self.endpoint.url)
+            .uri(self.url)
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
         if let Some(token) = &self.token {
             request = request.header(header::AUTHORIZATION, token);

@@ -47,7 +47,7 @@ pub(crate) struct Placed {
     blamed: [ShortList; 2],
     /// What has to be approved, where changes wait for that.
     pub asked: Option<Asked>,
-    /// The hash of what its clusters are to run with, and since when the first of them does or is on its way, where that waits for checks.
+    /// The hash of the content that waits for checks, and when the first cluster started to update to it; absent without checks.
     pub started: Option<(Name, Timestamp)>,
     /// The checks that hold its clusters.
     pub unmet: Vec<Unmet>,
@@ -163,7 +163,7 @@ pub(super) struct Feed<'v> {
     direction: Direction,
     /// What is asked about changes, where they wait for an approval.
     approvals: Option<Approvals<'v>>,
-    /// The hash of what its clusters are to run with, where that waits for checks.
+    /// The hash of the content that waits for checks; absent without checks.
     content: Option<Name>,
     selected: &'v Selected<'v>,
     /// The clusters that have no instance yet.

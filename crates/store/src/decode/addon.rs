@@ -82,7 +82,7 @@ fn facts(object: &wire::ClusterManagementAddOn) -> AddonFacts {
     }
 }
 
-/// Tells which annotations have to be replaced. Without this fault, a pause in such an annotation would end.
+/// Returns which annotations have to be replaced. Without this fault, a pause in such an annotation would end.
 fn outdated(meta: &ObjectMeta, names: &mut Names) -> Option<Name> {
     let mut found = terms::REPLACED
         .iter()
