@@ -10,12 +10,13 @@ use prometheus_client::registry::Registry;
 /// The states of `status.stateCounts`, in its order.
 const STATES: [&str; 5] = ["NotStarted", "Initialized", "Partial", "Complete", "Failed"];
 /// The words of `status.phase`. An upgrade that the controller has not looked at yet has no phase, and counts as pending.
-const PHASES: [&str; 9] = [
+const PHASES: [&str; 10] = [
     "Pending",
     "Preview",
     "Canary",
     "Upgrading",
     "Waiting",
+    "WaitingForApproval",
     "Paused",
     "Halted",
     "Failed",

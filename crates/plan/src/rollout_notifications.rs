@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::config::Effective;
 use super::notification::{Notification, NotificationKind};
-use super::rollout::{AskedGroup, Placed, content_of, for_reason, rejection};
+use super::rollout::{AskedGroup, Placed, content_of, rejection};
 use api::reason::Reason;
 use store::{ApprovalRecord, Condition, Progression, Status, View, terms};
 
@@ -89,13 +89,9 @@ pub(crate) fn of_approval(
                 message,
             )
         }
-        ("Rejected", Some(decision)) => {
-            let message = if is_upgrade {
-                let why = for_reason(&decision.reason);
-                format!("{} has rejected the upgrade of stage {name}{why}", decision.by)
-            } else {
-                rejection(decision, name, place)
-            };
+        // An upgrade is halted then, which has its own notification.
+        ("Rejected", Some(decision)) if !is_upgrade => {
+            let message = rejection(decision, name, place);
             (NotificationKind::Stopped, Reason::ApprovalRejected, message)
         }
         _ => return None,

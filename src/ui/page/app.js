@@ -144,7 +144,7 @@ function facts(picture) {
   const others = [["updating", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["blocked", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
   if (words.length) rows.push(["Remaining", [words.join(", ")]]);
-  if (picture.approvals.length) rows.push(["Waiting for approval", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement}/${group}=${hash} (${waiting} waiting)`).join("; ")]]);
+  if (picture.approvals.length) rows.push(["Waiting for approval", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement ? `${placement}/` : "stage "}${group}=${hash} (${waiting} waiting)`).join("; ")]]);
   if (picture.paused) rows.push(["Paused by", [picture.paused]]);
   if (picture.next) rows.push(["Next", [`${picture.next.what} in `, countdown(picture.next.at)]]);
   if (picture.eta) rows.push(["ETA", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);

@@ -196,6 +196,7 @@ fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, i
         "Failed" => Phase::Failed,
         "Halted" => Phase::Stopped,
         "Paused" | "Preview" => Phase::Paused,
+        "WaitingForApproval" => Phase::Unapproved,
         _ if counts.total == 0 => Phase::Empty,
         _ if is_moving => Phase::Progressing,
         _ => Phase::Waiting,
@@ -332,6 +333,7 @@ fn is_updating(cluster: &ClusterView) -> bool {
 fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
     let is_over = counts.moving == 0 && counts.waiting == 0 && counts.held == 0;
     match phase {
+        Phase::Unapproved if !is_behind && counts.waiting > 0 => WaveState::Unapproved,
         _ if counts.done == counts.total || is_over => WaveState::Done,
         Phase::Paused if counts.waiting > 0 => WaveState::Paused,
         Phase::Stopped if counts.moving == 0 => WaveState::Stopped,

@@ -70,6 +70,14 @@ pub enum Hold {
 }
 
 impl Hold {
+    /// Returns what the clusters behind a stage wait for whose own clusters wait for this.
+    fn behind(&self) -> Self {
+        if let Self::Approval(stage) | Self::Rejected(stage, _) = self {
+            return Self::Stage(stage.clone());
+        }
+        self.clone()
+    }
+
     /// Returns its reason.
     pub fn word(&self) -> &'static str {
         match self {
@@ -284,7 +292,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
             (Some(hold), _) => hold.clone(),
             (None, _) if frozen.is_some() => frozen.cloned().unwrap_or(Hold::Frozen),
             (None, _) if !is_through => Hold::Canary,
-            (None, _) if behind.is_some() => behind.map_or(Hold::Slot, |(_, hold)| hold.clone()),
+            (None, _) if behind.is_some() => behind.map_or(Hold::Slot, |(_, hold)| hold.behind()),
             (None, Verdict::Start) if !stand.refused => {
                 turns.start.insert(name.clone());
                 continue;

@@ -293,6 +293,16 @@ fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns
     }
 }
 
+/// Nothing goes on until a user approves the open stage, or after a user has rejected it.
+fn waits_for_a_decision(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
+    let is_idle = turns.start.is_empty() && !records.values().any(|record| is_underway(record));
+    let hold = turns.stage.as_ref().filter(|_| is_idle)?;
+    if matches!(hold, Hold::Rejected(..)) {
+        return Some(Reason::Halted);
+    }
+    matches!(hold, Hold::Approval(_)).then_some(Reason::WaitingForApproval)
+}
+
 /// The whole upgrade in one word.
 fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
     let has_ended = records.values().all(|record: &&Record| record.has_ended());
@@ -309,6 +319,9 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, false, Some(Hold::Paused | Hold::PausedByProfile(_))) => Reason::Paused,
         (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary | Hold::Settings(_))) => {
             Reason::Halted
+        }
+        (false, false, None) if waits_for_a_decision(records, turns).is_some() => {
+            waits_for_a_decision(records, turns).unwrap_or(Reason::Waiting)
         }
         (
             false,

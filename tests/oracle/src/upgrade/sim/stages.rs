@@ -334,7 +334,7 @@ fn a_pool_is_only_observed_also_after_a_timeout() {
 
 #[test]
 fn a_stage_waits_for_approval_and_a_rejection_holds_it() {
-    let mut hub = Hub::new(6);
+    let mut hub = Hub::new(8);
     let mut spec = staged();
     spec["upgradeStrategy"]["stages"][1]["approval"] = json!(true);
     hub.ask("mcu", spec);
@@ -349,6 +349,12 @@ fn a_stage_waits_for_approval_and_a_rejection_holds_it() {
         json!(["cluster version: -> 4.12.0"])
     );
     assert_eq!(waits(&mut hub, "dev4"), Some(Hold::Approval("eu".into())));
+    assert_eq!(
+        waits(&mut hub, "dev8"),
+        Some(Hold::Stage("eu".into())),
+        "it is in no stage"
+    );
+    assert_eq!(phase(&hub), "WaitingForApproval");
     assert_eq!(stages(&hub), "test Complete 2/2, eu WaitingForApproval 0/3");
     assert!(condition(&hub, "Ready").contains("waiting for approval of stage \"eu\""));
     assert!(!hub.run(30, 10, |hub| hub.with(0, "platform").contains("dev4")));
@@ -359,6 +365,8 @@ fn a_stage_waits_for_approval_and_a_rejection_holds_it() {
         waits(&mut hub, "dev4"),
         Some(Hold::Rejected("eu".into(), "lead (not this week)".to_owned()))
     );
+    assert_eq!(phase(&hub), "Halted");
+    assert!(condition(&hub, "Stalled").starts_with("True Halted"));
     assert!(!hub.run(30, 10, |hub| hub.with(0, "platform").contains("dev4")));
 
     hub.decide(name, "Approved", "");
