@@ -70,7 +70,7 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     let groups = groups.join(", ");
     let (result, note) = match wish.decision {
         Decision::Approve => ("Approved", format!("{clusters} can start: {groups}")),
-        Decision::Reject => ("Rejected", format!("{clusters} do not start: {groups}")),
+        Decision::Reject => ("Rejected", format!("{clusters} will not start: {groups}")),
     };
     Ok(decided(ask, &meant, result).noting(Some(note)))
 }
