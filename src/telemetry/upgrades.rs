@@ -2,6 +2,7 @@
 //!
 //! Decides names and labels. Counts what is in statuses, so that every replica tells the same.
 
+use api::reason::Reason;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -16,7 +17,7 @@ const PHASES: [&str; 10] = [
     "Canary",
     "Upgrading",
     "Waiting",
-    "WaitingForApproval",
+    Reason::WaitingForApproval.as_str(),
     "Paused",
     "Halted",
     "Failed",

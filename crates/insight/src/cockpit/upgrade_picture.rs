@@ -196,7 +196,7 @@ fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, i
         "Failed" => Phase::Failed,
         "Halted" => Phase::Stopped,
         "Paused" | "Preview" => Phase::Paused,
-        "WaitingForApproval" => Phase::Unapproved,
+        word if word == Reason::WaitingForApproval.as_str() => Phase::Unapproved,
         _ if counts.total == 0 => Phase::Empty,
         _ if is_moving => Phase::Progressing,
         _ => Phase::Waiting,
