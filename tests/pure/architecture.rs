@@ -46,7 +46,7 @@ const FOLDERS: &[(&str, &[&str])] = &[
         &["admission", "api", "files", "kubernetes", "telemetry"],
     ),
     ("files", &[]),
-    ("telemetry", &["kubernetes"]),
+    ("telemetry", &["api", "kubernetes"]),
     ("ui", &["audit", "insight", "store"]),
 ];
 
