@@ -36,6 +36,7 @@ test_each! {
     two_placements
     uninstall
     upgrade_canary_fails
+    upgrade_check_prometheus
     upgrade_operators_only
     upgrade_pause_and_join
     upgrade_post_action_fails

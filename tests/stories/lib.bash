@@ -255,3 +255,26 @@ a_job() {
 {manifestWork: {workload: {manifests: [{apiVersion: batch/v1, kind: Job, metadata: {name: $1, namespace: default}, spec: {template: {spec: {restartPolicy: Never, containers: [{name: c, image: "registry.example.com/tools:v1"}]}}}}]}}}
 YAML
 }
+
+# prometheus_with_errors: starts a Prometheus server at STORY_PORT, and a target with the metric `story_errors`, which is 0 until `metric`
+# sets it. Sets `server` to the process id of the server; both end with the story.
+prometheus_with_errors() {
+  mkdir -p "$STORY_FOLDER/target" "$STORY_FOLDER/prometheus"
+  metric 0
+  python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$STORY_FOLDER/target" >"$STORY_FOLDER/target.log" 2>&1 &
+  target=$!
+  trap 'kill "$target" ${server:-} 2>/dev/null || true' EXIT
+  target_port() { sed -n 's/.* port \([0-9]*\) .*/\1/p' "$STORY_FOLDER/target.log"; }
+  until [ -n "$(target_port)" ]; do sleep 0.1; done
+  cat >"$STORY_FOLDER/prometheus/config.yaml" <<YAML
+global: {scrape_interval: 1s}
+scrape_configs:
+- {job_name: story, metrics_path: /metrics.txt, static_configs: [{targets: ["127.0.0.1:$(target_port)"]}]}
+YAML
+  prometheus --config.file="$STORY_FOLDER/prometheus/config.yaml" --storage.tsdb.path="$STORY_FOLDER/prometheus/data" \
+    --web.listen-address="127.0.0.1:$STORY_PORT" >"$STORY_FOLDER/prometheus/log" 2>&1 &
+  server=$!
+}
+
+# metric NUMBER: sets the metric that Prometheus reads.
+metric() { printf 'story_errors %s\n' "$1" >"$STORY_FOLDER/target/new" && mv "$STORY_FOLDER/target/new" "$STORY_FOLDER/target/metrics.txt"; }

@@ -5,23 +5,7 @@ clusters_in_reach
 kubectl label managedcluster cluster1 ring=canary >/dev/null
 kubectl label managedcluster cluster2 cluster3 ring=prod >/dev/null
 
-# A target with one metric, and the server that scrapes it.
-mkdir -p "$STORY_FOLDER/target" "$STORY_FOLDER/prometheus"
-metric() { printf 'story_errors %s\n' "$1" >"$STORY_FOLDER/target/new" && mv "$STORY_FOLDER/target/new" "$STORY_FOLDER/target/metrics.txt"; }
-metric 0
-python3 -u -m http.server 0 --bind 127.0.0.1 --directory "$STORY_FOLDER/target" >"$STORY_FOLDER/target.log" 2>&1 &
-target=$!
-trap 'kill "$target" ${server:-} 2>/dev/null || true' EXIT
-target_port() { sed -n 's/.* port \([0-9]*\) .*/\1/p' "$STORY_FOLDER/target.log"; }
-until [ -n "$(target_port)" ]; do sleep 0.1; done
-cat >"$STORY_FOLDER/prometheus/config.yaml" <<YAML
-global: {scrape_interval: 1s}
-scrape_configs:
-- {job_name: story, metrics_path: /metrics.txt, static_configs: [{targets: ["127.0.0.1:$(target_port)"]}]}
-YAML
-prometheus --config.file="$STORY_FOLDER/prometheus/config.yaml" --storage.tsdb.path="$STORY_FOLDER/prometheus/data" \
-  --web.listen-address="127.0.0.1:$STORY_PORT" >"$STORY_FOLDER/prometheus/log" 2>&1 &
-server=$!
+prometheus_with_errors
 
 apply <<YAML
 apiVersion: cluster.open-cluster-management.io/v1beta1

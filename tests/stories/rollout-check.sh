@@ -97,4 +97,4 @@ kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"checks":["error"]
 grep -qF 'did you mean "errors"?' "$STORY_FOLDER/said" || fail "there is no warning: $(cat "$STORY_FOLDER/said")"
 kubectl patch addonrollout "$addon" --type=merge -p '{"spec":{"checks":["errors"]}}' >/dev/null
 kubectl delete rolloutcheck errors >"$STORY_FOLDER/said" 2>&1
-grep -qF "changes of these add-ons are held while it does not exist: \"$addon\"" "$STORY_FOLDER/said" || fail "there is no warning: $(cat "$STORY_FOLDER/said")"
+grep -qF "changes of these are held while it does not exist: \"$addon\"" "$STORY_FOLDER/said" || fail "there is no warning: $(cat "$STORY_FOLDER/said")"

@@ -98,6 +98,7 @@ impl Inputs {
             let any = found.placements.iter().any(absent);
             found.rests_on(Part::Placements, any);
             found.rests_on(Part::Settings, mentions(object, "profile"));
+            found.rests_on(Part::Checks, mentions(object, "checks"));
         } else if key.kind == Kind::Freeze {
             // Whether its add-ons exist.
             found.rests_on(Part::AddOns, true);

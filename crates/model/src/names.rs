@@ -14,6 +14,8 @@ use crate::rule;
 pub use api::names::DEFAULT_INSTALL_NAMESPACE;
 
 const LABEL_LIMIT: usize = 63;
+/// So many checks hold one change at most.
+const MOST_CHECKS: usize = 20;
 
 /// A shared, immutable text: the name of something on the hub.
 pub type Name = Arc<str>;
@@ -105,6 +107,27 @@ pub(crate) fn profile_name(text: &str, path: &Path, wrong: &mut Vec<Violation>) 
         wrong.push(fault.at(path.clone(), rule::ROLLOUT_PROFILE));
     }
     Some(Name::from(text))
+}
+
+/// Reads a list of names of RolloutChecks.
+pub(crate) fn check_names(names: &[String], path: &Path, wrong: &mut Vec<Violation>) -> Vec<Name> {
+    if names.len() > MOST_CHECKS {
+        let fault = Fault::bare(Class::TooMany, format!("must have at most {MOST_CHECKS} names"));
+        wrong.push(fault.at(path.clone(), rule::ROLLOUT_CHECKS));
+    }
+    let mut found: Vec<Name> = Vec::new();
+    for (index, name) in names.iter().enumerate().take(MOST_CHECKS) {
+        let fault = if !is_dns1123_subdomain(name) {
+            Fault::of_text(Class::Invalid, name, "must be the name of a RolloutCheck")
+        } else if found.iter().any(|known| **known == **name) {
+            Fault::of_text(Class::Duplicate, name, "is listed above; remove it here")
+        } else {
+            found.push(Name::from(name.as_str()));
+            continue;
+        };
+        wrong.push(fault.at(path.index(index), rule::ROLLOUT_CHECKS));
+    }
+    found
 }
 
 #[cfg(test)]

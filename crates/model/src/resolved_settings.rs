@@ -183,6 +183,12 @@ impl<'a> ResolvedSettings<'a> {
         set.unwrap_or_default()
     }
 
+    /// Returns the RolloutChecks of a stage of an upgrade: its own, else those of a profile.
+    pub fn checks_of_stage(self, own: Option<&'a [Name]>) -> &'a [Name] {
+        let set = || self.levels_of_all().find_map(|level| level.checks.as_deref());
+        own.or_else(set).unwrap_or_default()
+    }
+
     /// Returns what becomes of a rollout over a placement that has stopped.
     pub fn on_failure(self, namespace: &str, name: &str) -> OnFailure {
         let set = self.levels(namespace, name).find_map(|level| level.on_failure);

@@ -10,9 +10,8 @@ use jiff::Timestamp;
 
 use api::{AddOnRolloutSpec, PlacementRolloutSettings, RolloutActions, RolloutSettings as Raw};
 use kubernetes::field::{Class, Fault, Path, Violation, nearest, quoted};
-use kubernetes::names::is_dns1123_subdomain;
 
-use crate::names::{AddonName, Name, profile_name};
+use crate::names::{AddonName, Name, check_names, profile_name};
 use crate::resolved_settings::ResolvedSettings;
 use crate::rollout_profile::RolloutProfile;
 use crate::rollout_window::RolloutWindows;
@@ -28,8 +27,6 @@ const OUTCOMES: [&str; 2] = ["Stop", "Undo"];
 const MOST_REVISIONS: i64 = 100;
 /// So many windows are read in all: each is looked for over years of days.
 pub(crate) const MOST_WINDOWS: usize = 100;
-/// So many checks hold one change at most.
-const MOST_CHECKS: usize = 20;
 
 /// What becomes of the clusters of a rollout that has stopped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -184,7 +181,7 @@ impl Level {
         let checks = raw
             .checks
             .as_ref()
-            .map(|names| checks(names, &path.key("checks"), wrong));
+            .map(|names| check_names(names, &path.key("checks"), wrong));
         let on_failure = raw.on_failure.as_deref().and_then(|text| match text {
             "Stop" => Some(OnFailure::Stop),
             "Undo" => Some(OnFailure::Undo),
@@ -251,27 +248,6 @@ fn time(raw: Option<&str>, path: &Path, wrong: &mut Vec<Violation>) -> Option<Ti
         wrong.push(Fault::of_text(Class::Invalid, text, TIME).at(path.clone(), rule::ROLLOUT_TIMES));
     }
     read
-}
-
-/// Reads a list of names of RolloutChecks.
-fn checks(names: &[String], path: &Path, wrong: &mut Vec<Violation>) -> Vec<Name> {
-    if names.len() > MOST_CHECKS {
-        let fault = Fault::bare(Class::TooMany, format!("must have at most {MOST_CHECKS} names"));
-        wrong.push(fault.at(path.clone(), rule::ROLLOUT_CHECKS));
-    }
-    let mut found: Vec<Name> = Vec::new();
-    for (index, name) in names.iter().enumerate().take(MOST_CHECKS) {
-        let fault = if !is_dns1123_subdomain(name) {
-            Fault::of_text(Class::Invalid, name, "must be the name of a RolloutCheck")
-        } else if found.iter().any(|known| **known == **name) {
-            Fault::of_text(Class::Duplicate, name, "is listed above; remove it here")
-        } else {
-            found.push(Name::from(name.as_str()));
-            continue;
-        };
-        wrong.push(fault.at(path.index(index), rule::ROLLOUT_CHECKS));
-    }
-    found
 }
 
 /// Decision groups are named by label values.

@@ -122,24 +122,28 @@ impl Store {
     fn publish_upgrading(&mut self) -> bool {
         let mut upgrading: BTreeMap<Name, BTreeSet<Place>> = BTreeMap::new();
         let mut profiles: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
+        let mut checks: BTreeMap<Name, BTreeSet<String>> = BTreeMap::new();
         for (place, upgrade) in self.kept.all::<Upgrade>() {
             let clusters = upgrade.status.clusters.iter();
             for cluster in clusters.filter(|cluster| has_a_work(cluster)) {
                 let owners = upgrading.entry(Name::from(cluster.name.as_str())).or_default();
                 owners.insert(place.clone());
             }
+            let name = format!("{}/{}", place.0, place.1);
             if let Some(profile) = upgrade.profile() {
-                let users = profiles.entry(Name::from(profile)).or_default();
-                users.insert(format!("{}/{}", place.0, place.1));
+                profiles
+                    .entry(Name::from(profile))
+                    .or_default()
+                    .insert(name.clone());
+            }
+            for check in upgrade.checks() {
+                checks.entry(Name::from(check)).or_default().insert(name.clone());
             }
         }
-        if upgrading == *self.published.facts.upgrading && profiles == *self.published.facts.upgrade_profiles
-        {
-            return false;
-        }
-        self.published.facts.upgrade_profiles = Arc::new(profiles);
-        self.published.facts.upgrading = Arc::new(upgrading);
-        true
+        let facts = &mut self.published.facts;
+        let mut news = replaced(&mut facts.upgrading, upgrading);
+        news |= replaced(&mut facts.upgrade_profiles, profiles);
+        news | replaced(&mut facts.upgrade_checks, checks)
     }
 
     fn publish_peers(&mut self, name: &Name) -> bool {
@@ -275,6 +279,15 @@ fn set<T: PartialEq>(map: &mut Arc<BTreeMap<Name, Arc<T>>>, name: &Name, value: 
         None => Arc::make_mut(map).remove(name),
     };
     true
+}
+
+/// Replaces a value by another one, and returns whether they differ.
+fn replaced<T: PartialEq>(known: &mut Arc<T>, now: T) -> bool {
+    let differs = **known != now;
+    if differs {
+        *known = Arc::new(now);
+    }
+    differs
 }
 
 #[cfg(test)]

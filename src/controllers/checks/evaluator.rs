@@ -151,12 +151,13 @@ impl Queries {
     }
 }
 
-/// Returns the checks that settings of rollouts name.
+/// Returns the checks that settings of rollouts or stages of upgrades name.
 fn named(facts: &Facts) -> BTreeSet<Name> {
     let profiles = facts.profiles.values().filter_map(|facts| facts.profile.as_ref());
     let shared = profiles.flat_map(|profile| profile.checks());
     let own = facts.rollouts.values().flat_map(|settings| settings.all_checks());
-    own.chain(shared).cloned().collect()
+    let stages = facts.upgrade_checks.keys();
+    own.chain(shared).chain(stages).cloned().collect()
 }
 
 #[cfg(test)]

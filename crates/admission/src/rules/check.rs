@@ -30,8 +30,8 @@ rules! { pub(crate) ON_CHECKS of RolloutCheck {
          the fault.";
     warns IN_USE, Delete, in_use =>
         "A check that settings of rollouts name exists.\n\n\
-         Changes of add-ons whose AddOnRollout lists the check in `checks` are held while it does not exist. Warns, and names the add-ons. \
-         Remove the check from their settings, or create it again.";
+         Changes of add-ons whose AddOnRollout lists the check in `checks`, and the next stage of an upgrade that lists it, are held while \
+         it does not exist. Warns, and names the add-ons and upgrades. Remove the check from their settings, or create it again.";
 } }
 
 fn deny(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings, rule: &'static str) {
@@ -77,10 +77,17 @@ fn in_use(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings) {
     });
     let profiles = profiles.map(|(name, _)| format!("those of the RolloutProfile {}", quoted(name)));
     let users = users.map(|(addon, _)| quoted(addon)).chain(profiles);
+    let upgrades = subject
+        .facts
+        .upgrade_checks
+        .get(subject.name)
+        .into_iter()
+        .flatten();
+    let users = users.chain(upgrades.map(|upgrade| format!("the upgrade {}", quoted(upgrade))));
     let users: Vec<String> = users.collect();
     if !users.is_empty() {
         let detail = format!(
-            "changes of these add-ons are held while it does not exist: {}",
+            "changes of these are held while it does not exist: {}",
             users.join(", ")
         );
         let fault = Fault::of_text(Class::Forbidden, subject.name, detail);

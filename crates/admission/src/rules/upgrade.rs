@@ -62,6 +62,7 @@ value_rules! {
          zero, such as `2h`, `90m` or `1h30m`. With another value, the controllers could not detect a cluster on which \
          the upgrade has failed. The `minSuccessTime` of a stage is a duration of zero or longer. Refused.";
     rule::ROLLOUT_PROFILE: "";
+    rule::ROLLOUT_CHECKS: "";
     rule::UPGRADE_HOPS: "`clusterVersion.hops` are versions on the way to `clusterVersion.version`.\n\n\
          Each hop is a version of OpenShift, higher than the hop before it and lower than `spec.clusterVersion.version`. From one \
          version to the next, no minor version is skipped: a cluster rejects such an upgrade. Refused.";

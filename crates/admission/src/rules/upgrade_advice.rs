@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::rules::reach::known;
-use crate::rules::rollout_settings::{UNKNOWN_PROFILE, no_such_profile};
+use crate::rules::rollout_settings::{UNKNOWN_CHECK, UNKNOWN_PROFILE, no_such_check, no_such_profile};
 use crate::subject::{Subject, Upgrade, rules};
 use api::names::labels::CLUSTER_SET;
 use kubernetes::field::{Class, Fault, Findings, Path, counted, quoted};
@@ -67,6 +67,14 @@ rules! { pub(crate) ON_UPGRADES of Upgrade {
     warns UNKNOWN_PROFILE, CreateAndUpdate, |subject, findings| {
         let profile = subject.body.spec.as_ref().and_then(|spec| spec.strategy.profile.as_deref());
         no_such_profile(subject.facts, subject.effort, profile, &spec().key("upgradeStrategy"), findings);
+    } => "";
+    warns UNKNOWN_CHECK, CreateAndUpdate, |subject, findings| {
+        let stages = subject.body.spec.iter().flat_map(|spec| &spec.strategy.stages);
+        for (index, stage) in stages.enumerate().take_while(|_| subject.effort.spend(1)) {
+            let named = stage.checks.iter().flatten().map(|name| &**name);
+            let path = spec().key("upgradeStrategy").key("stages").index(index);
+            no_such_check(subject.facts, subject.effort, named, &path, findings);
+        }
     } => "";
     warns UNREACHABLE, CreateAndUpdate, unreachable =>
         "Selected clusters can be upgraded to the version.\n\n\

@@ -58,7 +58,7 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             "change canaryClusters so that it selects one of the selected clusters, or remove it",
             LOOK,
         ),
-        Hold::CanaryFailed | Hold::Failures => (
+        Hold::CanaryFailed | Hold::Failures(_) => (
             Needed,
             "fix the failed clusters, then retry; no other cluster starts before",
             RETRY,
@@ -93,6 +93,11 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             Needed,
             "change the upgrade, or approve it",
             "kubectl get rolloutapprovals",
+        ),
+        Hold::Check(..) => (
+            Needed,
+            "check what the RolloutCheck reports, or report a result",
+            "kubectl get rolloutchecks",
         ),
         Hold::Slot => (Waits, "the next cluster starts when another one finishes", LOOK),
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use super::checks::{Checks, Unmet};
-use super::stages::{Gate, Stages, count_failed_checks};
+use super::stages::{Gate, Stages, count_failed_checks, is_checked};
 use crate::Name;
 use crate::{Limit, MandatoryGroup, Rest, Tolerance};
 
@@ -287,9 +287,7 @@ pub fn decide_beside(
     let stages = Stages::new(course, groups);
     let mut tallies = stages.tallies(&units, &verdicts);
     stages.count_done(&mut tallies, done);
-    let failed_checks = course.checks.as_ref().map(|checks| checks.failed(now));
-    let failed_checks = failed_checks.unwrap_or_default();
-    count_failed_checks(course, &mut tallies, failed_checks.len());
+    let failed_checks = count_failed_checks(course, &mut tallies, now);
     let counted_stages = stages.counts(course, &tallies);
     let breach = counted_stages.iter().enumerate().find_map(|(stage, counts)| {
         let tolerated = counts.tolerated?;
@@ -315,8 +313,6 @@ pub fn decide_beside(
     counts.done = done
         .values()
         .fold(counts.done, |all, one| all.saturating_add(one.count));
-    let latest = tallies.iter().filter_map(|tally| tally.arrived).max();
-    let mut checks = course.checks.iter();
     Decision {
         verdicts,
         counts,
@@ -324,7 +320,7 @@ pub fn decide_beside(
         stages: counted_stages,
         unmet,
         failed_checks,
-        is_checked: checks.all(|checks| checks.unmet(latest, now).is_empty()),
+        is_checked: is_checked(course, &tallies, now),
         recheck_at,
     }
 }

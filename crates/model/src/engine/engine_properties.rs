@@ -350,7 +350,7 @@ proptest! {
         result in 0..3_usize, reported in 0..80_i64, lasts in 1..40_i64, started in prop::option::of(0..80_i64),
     ) {
         let check = super::engine_tests::reported(["Passed", "Failed", "Unknown"][result], reported, reported + lasts);
-        let checks = Some(Checks { each: vec![check.clone()], started: started.map(at) });
+        let checks = Some(Checks { each: vec![check.clone()], started: started.map(at), ..Checks::default() });
         let with = decide(&Course { checks, ..course.clone() }, &groups, &units, false, at(now));
         let without = decide(&course, &groups, &units, false, at(now));
         for (with, without) in with.verdicts.iter().zip(&without.verdicts) {

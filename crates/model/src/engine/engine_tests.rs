@@ -483,6 +483,7 @@ fn checked(course: Course, started: Option<i64>, check: crate::Check) -> Course 
         checks: Some(Checks {
             each: vec![check],
             started: started.map(at),
+            ..Checks::default()
         }),
         ..course
     }
@@ -514,6 +515,44 @@ fn a_stage_behind_the_first_waits_for_checks_that_passed_since() {
     assert_eq!(decision.unmet.len(), 1);
     assert_eq!(decision.recheck_at, Some(at(2_000)));
     assert!(!decision.is_checked && decided(&passed(1, 2_000), "SS|SS", false, NOW).is_checked);
+}
+
+#[test]
+fn a_stage_with_checks_of_its_own_holds_the_next_stage() {
+    let course = |check, of_stages: &[&[usize]]| {
+        let course = checked(soaking(per_group(0)), Some(0), check);
+        let of_stages = of_stages.iter().map(|own| own.to_vec()).collect();
+        let checks = course.checks.map(|checks| Checks { of_stages, ..checks });
+        Course { checks, ..course }
+    };
+    let early = || reported_as_passed(0, 2_000);
+    // The first stage has the check, or the second one, or none has it.
+    check(
+        &course(early(), &[&[0], &[], &[]]),
+        &[("S|.|.", "d|c|g"), ("S|S|.", "d|d|>")],
+    );
+    check(
+        &course(early(), &[&[], &[0], &[]]),
+        &[("S|.|.", "d|>|g"), ("S|S|.", "d|d|c")],
+    );
+    check(
+        &course(early(), &[&[], &[], &[]]),
+        &[("S|.|.", "d|>|g"), ("S|S|.", "d|d|>")],
+    );
+    // A stage without units has nothing to check.
+    check(&course(early(), &[&[], &[0], &[]]), &[("S|-|.", "d|-|>")]);
+    // The rest of a stage waits after the soak of its first unit.
+    check(&course(early(), &[&[], &[0], &[]]), &[("S|S.|.", "d|dc|g")]);
+    // Only the checks of the last stage that has started count as failures.
+    let failed = || reported("Failed", 10, 2_000);
+    check(
+        &course(failed(), &[&[0], &[], &[]]),
+        &[("S|.|.", "d|x|x"), ("S|i|.", "d|i|g")],
+    );
+    check(
+        &course(failed(), &[&[], &[0], &[]]),
+        &[("S|.|.", "d|>|g"), ("S|i|.", "d|i|x")],
+    );
 }
 
 fn reported_as_passed(reported: i64, expires: i64) -> crate::Check {

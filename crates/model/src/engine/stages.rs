@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::checks::Unmet;
 use super::decide::{Course, DoneUnits, Group, Hold, StageCounts, Unit, UnitState, Verdict};
-use crate::Rest;
+use crate::{Name, Rest};
 
 /// Groups that go together, one stage after the other.
 #[derive(Debug)]
@@ -202,9 +202,16 @@ impl Stages {
     }
 }
 
-/// Counts checks that failed in the last stage that has started.
-pub(super) fn count_failed_checks(course: &Course, tallies: &mut [Tally], failed: usize) {
-    let started = course.checks.as_ref().and_then(|checks| checks.started);
+/// Counts the checks that have failed in the last stage that has started, and returns them: name and message.
+pub(super) fn count_failed_checks(
+    course: &Course,
+    tallies: &mut [Tally],
+    now: Timestamp,
+) -> Vec<(Name, Name)> {
+    let Some(checks) = &course.checks else {
+        return Vec::new();
+    };
+    let started = checks.started;
     let has_started = |tally: &Tally| {
         let under_way = tally
             .going
@@ -216,9 +223,22 @@ pub(super) fn count_failed_checks(course: &Course, tallies: &mut [Tally], failed
                 .is_some_and(|at| started.is_some_and(|started| at >= started))
     };
     let last = tallies.iter().rposition(has_started).unwrap_or_default();
+    let failed = checks.failed(last, now);
     if let Some(tally) = tallies.get_mut(last) {
-        tally.failed_checks = failed;
+        tally.failed_checks = failed.len();
     }
+    failed
+}
+
+/// Returns whether every check of the last stage has passed since the last unit arrived.
+pub(super) fn is_checked(course: &Course, tallies: &[Tally], now: Timestamp) -> bool {
+    let last = tallies
+        .iter()
+        .rposition(|tally| tally.all > 0)
+        .unwrap_or_default();
+    let latest = tallies.iter().filter_map(|tally| tally.arrived).max();
+    let mut checks = course.checks.iter();
+    checks.all(|checks| checks.unmet(last, latest, now).is_empty())
 }
 
 impl Tally {
@@ -237,15 +257,20 @@ fn unmet_checks(course: &Course, tallies: &[Tally], stage: usize, now: Timestamp
         return Vec::new();
     };
     let before = tallies.get(..stage).unwrap_or_default();
-    if before.iter().any(|tally| tally.all > 0) {
-        return checks.unmet(before.iter().filter_map(|tally| tally.arrived).max(), now);
+    let last = before.iter().rposition(|tally| tally.all > 0);
+    let mut unmet = last.map_or_else(Vec::new, |last| {
+        checks.unmet(last, before.iter().filter_map(|tally| tally.arrived).max(), now)
+    });
+    // The checks of the stages before are those of this one, too, unless each stage has its own.
+    if last.is_none() || !checks.of_stages.is_empty() {
+        let soaked = tallies.get(stage).and_then(|tally| tally.soaked);
+        let soaked = soaked.filter(|at| checks.started.is_some_and(|started| *at >= started));
+        let soaked = soaked.filter(|_| !course.soak_of(stage).is_zero());
+        unmet.extend(soaked.map_or_else(Vec::new, |at| checks.unmet(stage, Some(at), now)));
+        unmet.sort_by(|(one, _), (other, _)| one.cmp(other));
+        unmet.dedup_by(|(one, _), (other, _)| one == other);
     }
-    let soaked = tallies.get(stage).and_then(|tally| tally.soaked);
-    let soaked = soaked.filter(|at| checks.started.is_some_and(|started| *at >= started));
-    let soaks = !course.soak_of(stage).is_zero();
-    soaked
-        .filter(|_| soaks)
-        .map_or_else(Vec::new, |at| checks.unmet(Some(at), now))
+    unmet
 }
 
 /// How many units of a stage may start, and what the others wait for.

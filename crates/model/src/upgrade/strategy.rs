@@ -16,7 +16,7 @@ use super::window::Window;
 use crate::Name;
 use crate::deadline::Soak;
 use crate::limit::{Limit, Percent, Tolerance};
-use crate::names::profile_name;
+use crate::names::{check_names, profile_name};
 use crate::rollout::keep;
 use crate::rule;
 use crate::scalar::Scalar;
@@ -67,6 +67,8 @@ pub struct Stage {
     pub soak: Duration,
     /// Whether its clusters wait for approval.
     pub approval: bool,
+    /// The checks that must pass before the next stage starts; absent where the stage does not say.
+    pub checks: Option<Vec<Name>>,
 }
 
 impl Default for Strategy {
@@ -193,6 +195,8 @@ fn parse_stage(raw: &UpgradeStage, path: &Path) -> Result<Stage, Vec<Violation>>
             .map_err(|fault| fault.at(path.key("minSuccessTime"), rule::UPGRADE_TIMEOUT))
     });
     let soak = soak.and_then(|soak| keep(soak, &mut wrong));
+    let names = raw.checks.as_deref();
+    let checks = names.map(|names| check_names(names, &path.key("checks"), &mut wrong));
     match selector {
         Some(selector) if wrong.is_empty() => Ok(Stage {
             name: Name::from(raw.name.as_str()),
@@ -200,6 +204,7 @@ fn parse_stage(raw: &UpgradeStage, path: &Path) -> Result<Stage, Vec<Violation>>
             at_once,
             soak: soak.unwrap_or_default().length(),
             approval: raw.approval.unwrap_or_default(),
+            checks,
         }),
         Some(_) | None => Err(wrong),
     }

@@ -30,6 +30,7 @@ impl Checked {
         let checks = Checks {
             each: each.collect(),
             started,
+            ..Checks::default()
         };
         Some(Self { checks, content })
     }

@@ -38,7 +38,7 @@ pub(super) use approvals::content_of;
 pub use approvals::{Asked, AskedGroup};
 pub use freezes::freeze_of;
 pub use hold_message::for_reason;
-pub(super) use hold_message::{Attention, Notice, rejection, unmet};
+pub(super) use hold_message::{Attention, Notice, failed, rejection, unmet};
 pub(super) use member::{Member, Rolled, Step, Trial};
 pub(super) use members::next;
 pub(super) use undo::{REASONS, Undo, change_started, failures, known_good};

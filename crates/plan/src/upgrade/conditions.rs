@@ -262,7 +262,7 @@ fn message(records: &Records<'_>, whole: Whole<'_>) -> String {
         is_waiting
             && matches!(
                 hold,
-                Hold::Stage(_) | Hold::Soak(_) | Hold::Approval(_) | Hold::Rejected(..)
+                Hold::Stage(_) | Hold::Soak(_) | Hold::Approval(_) | Hold::Rejected(..) | Hold::Check(..)
             )
     });
     parts.extend(stage.map(|hold| hold.sentence().into_owned()));

@@ -14,13 +14,13 @@ use api::reason::Reason;
 use kubernetes::field::quoted;
 use model::Name;
 use model::Rest;
-use model::engine::{Course, Decision, Group, GroupPace, Unit, UnitState, Verdict, decide};
+use model::engine::{Checks, Course, Decision, Group, GroupPace, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
-use model::{Freeze, ResolvedSettings, Selector};
+use model::{Check, CheckDoubt, Freeze, ResolvedSettings, Selector};
 use store::FreezeRecord;
 use store::upgrade::View;
 
-use crate::rollout::for_reason;
+use crate::rollout::{failed, for_reason, unmet};
 use crate::types::earliest;
 use crate::upgrade::approvals::Approvals;
 use crate::upgrade::cluster_standing::{ClusterStanding, Want};
@@ -47,8 +47,8 @@ pub enum Hold {
     NoCanary,
     /// A canary cluster has failed.
     CanaryFailed,
-    /// More clusters failed than maxFailures allows.
-    Failures,
+    /// More clusters failed than maxFailures allows. Checks that have failed count, too: their names and messages.
+    Failures(Name),
     /// A RolloutFreeze applies to the cluster.
     Frozen,
     /// The window is closed.
@@ -65,6 +65,8 @@ pub enum Hold {
     Approval(Name),
     /// A user has rejected the upgrade of the clusters of this stage: who, and why.
     Rejected(Name, String),
+    /// The clusters of this stage, or of none, wait for checks: which, and why.
+    Check(Name, Name),
     /// All slots are in use.
     Slot,
 }
@@ -72,7 +74,7 @@ pub enum Hold {
 impl Hold {
     /// Returns what the clusters behind a stage wait for whose own clusters wait for this.
     fn behind(&self) -> Self {
-        if let Self::Approval(stage) | Self::Rejected(stage, _) = self {
+        if let Self::Approval(stage) | Self::Rejected(stage, _) | Self::Check(stage, _) = self {
             return Self::Stage(stage.clone());
         }
         self.clone()
@@ -88,13 +90,14 @@ impl Hold {
             Self::Undecided => Reason::PlacementNotDecided.as_str(),
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
-            Self::Failures => "Failures",
+            Self::Failures(_) => "Failures",
             Self::Frozen => Reason::RolloutFrozen.as_str(),
             Self::Window | Self::ClusterWindow => "Window",
             Self::Canary => "Canary",
             Self::Stage(_) | Self::Soak(_) => Reason::WaitingForStage.as_str(),
             Self::Approval(_) => Reason::WaitingForApproval.as_str(),
             Self::Rejected(..) => Reason::ApprovalRejected.as_str(),
+            Self::Check(..) => Reason::WaitingForCheck.as_str(),
             Self::Slot => "Slot",
         }
     }
@@ -122,6 +125,17 @@ impl Hold {
             Self::Rejected(stage, who) => {
                 return format!("the upgrade of stage {} was rejected by {who}", quoted(stage)).into();
             }
+            Self::Check(stage, unmet) => {
+                let waiting = if stage.is_empty() {
+                    "the clusters of no stage are".to_owned()
+                } else {
+                    format!("stage {} is", quoted(stage))
+                };
+                return format!("{waiting} waiting for a RolloutCheck: {unmet}").into();
+            }
+            Self::Failures(checks) if !checks.is_empty() => {
+                return format!("more failed than spec.upgradeStrategy.maxFailures allows: {checks}").into();
+            }
             Self::Settings(fault) => {
                 return format!("the settings of the upgrade are invalid: {fault}").into();
             }
@@ -139,7 +153,7 @@ impl Hold {
             }
             Self::NoCanary => "spec.upgradeStrategy.canaryClusters matches none of the selected clusters",
             Self::CanaryFailed => "a canary cluster has failed",
-            Self::Failures => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
+            Self::Failures(_) => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
             Self::Frozen => "a RolloutFreeze stops upgrades (kubectl get rolloutfreezes)",
             Self::Window => {
                 "the window is closed (spec.upgradeStrategy.window, or spec.windows of the RolloutProfile)"
@@ -183,6 +197,8 @@ pub(crate) struct Run<'a> {
     pub(crate) frozen: &'a Frozen,
     /// The stages that need an approval.
     pub(crate) approvals: &'a Approvals<'a>,
+    /// The checks that stages and profiles name.
+    pub(crate) checks: &'a BTreeMap<Name, Check>,
     /// The settings of the profiles.
     pub(crate) settings: ResolvedSettings<'a>,
     /// Why it is not known what they are.
@@ -263,11 +279,12 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
                     *standing != UnitState::ToApply || !run.frozen.clusters.contains_key(*name)
                 })
                 .unwrap_or(UnitState::Blocked(None)),
-            unchecked: true,
+            unchecked: false,
         })
         .collect();
     let decision = decide(&stages.course, &stages.groups(), &units, closed.is_some(), now);
-    closed = closed.or_else(|| decision.breach.map(|_| Hold::Failures));
+    let failed = || Name::from(failed(&decision.failed_checks).join("; "));
+    closed = closed.or_else(|| decision.breach.map(|_| Hold::Failures(failed())));
     let stage = stages.open(run, &units, &decision);
     let mut turns = Turns {
         gate_is_open,
@@ -298,21 +315,23 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
                 continue;
             }
             (None, Verdict::Wait(model::engine::Hold::Approval)) => stages.approval(run, unit.group),
+            (None, Verdict::Wait(model::engine::Hold::Check)) => stages.check(unit.group, &decision),
             // Clusters of its own stage keep their slots until they have soaked.
             (None, Verdict::Wait(model::engine::Hold::Soak)) => stages.soak(unit.group),
             (None, _) => Hold::Slot,
         };
         turns.waits.insert(name.clone(), hold);
     }
-    again(run, stands, &stages, stage.map(|(open, _)| open), &mut turns);
+    again(run, stands, &stages, stage.as_ref(), &mut turns);
     upgrades(run, stands, &stages, &mut turns);
     turns
 }
 
-/// The groups of clusters that go one after the other: the canary clusters, each stage, and the others. Without stages all clusters
-/// are one group.
+/// The groups of clusters that go one after the other: the canary clusters, each stage, and the others. Without stages, and without
+/// checks of the canary clusters, all clusters are one group.
 struct Stages<'a> {
     names: Vec<&'a Name>,
+    is_one: bool,
     course: Course,
     /// How many clusters may upgrade at once while a group is open.
     limits: Vec<usize>,
@@ -325,11 +344,13 @@ impl<'a> Stages<'a> {
         // Deadlines are not the engine's here: each step of a cluster has its own clock.
         let course = Course {
             tolerance: Some(strategy.failures),
+            checks: checks(run, stands),
             ..Course::within(strategy.at_once)
         };
-        if strategy.stages.is_empty() {
+        if strategy.stages.is_empty() && (course.checks.is_none() || strategy.canary.is_none()) {
             return Self {
                 names: Vec::new(),
+                is_one: true,
                 course,
                 limits: vec![own],
             };
@@ -354,6 +375,7 @@ impl<'a> Stages<'a> {
             .collect();
         Self {
             names: strategy.stages.iter().map(|stage| &stage.name).collect(),
+            is_one: false,
             limits: paces.iter().map(|pace| pace.limit).collect(),
             course: Course {
                 rest: Rest::GroupByGroup,
@@ -370,7 +392,7 @@ impl<'a> Stages<'a> {
 
     /// Returns the group of a cluster.
     fn at(&self, record: &Record) -> usize {
-        if record.canary || self.names.is_empty() {
+        if record.canary || self.is_one {
             return 0;
         }
         let found = self.names.iter().position(|name| ***name == *record.stage);
@@ -390,6 +412,11 @@ impl<'a> Stages<'a> {
     fn approval(&self, run: Run<'_>, group: usize) -> Hold {
         self.name(group)
             .map_or(Hold::Slot, |name| run.approvals.hold(name))
+    }
+
+    fn check(&self, group: usize, decision: &Decision) -> Hold {
+        let stage = self.name(group).cloned().unwrap_or_default();
+        Hold::Check(stage, Name::from(unmet(&decision.unmet, false)))
     }
 
     fn limit(&self, group: usize) -> usize {
@@ -416,7 +443,8 @@ impl<'a> Stages<'a> {
             own.all(|(_, verdict)| *verdict == wanted)
         };
         let hold = match self.name(first) {
-            None if first == 0 && !self.names.is_empty() => Hold::Canary,
+            _ if is_each(Verdict::Wait(model::engine::Hold::Check)) => self.check(first, decision),
+            None if first == 0 && !self.is_one => Hold::Canary,
             None => return None,
             Some(name) if is_each(Verdict::Soaking) => Hold::Soak(name.clone()),
             Some(name) if is_each(Verdict::Wait(model::engine::Hold::Approval)) => run.approvals.hold(name),
@@ -426,12 +454,42 @@ impl<'a> Stages<'a> {
     }
 }
 
+/// Returns the checks of the canary clusters, of each stage and of the other clusters; absent if there are none.
+fn checks(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>) -> Option<Checks> {
+    let shared = run.settings.checks_of_stage(None);
+    let stages = run.spec.strategy.stages.iter();
+    let stages = stages.map(|stage| run.settings.checks_of_stage(stage.checks.as_deref()));
+    let names: Vec<&[Name]> = std::iter::once(shared).chain(stages).chain([shared]).collect();
+    let all: BTreeSet<&Name> = names.iter().copied().flatten().collect();
+    let each: Vec<Check> = all.iter().map(|name| of_name(run, name)).collect();
+    let of_stages = names.iter().map(|own| {
+        let each = all.iter().enumerate().filter(|(_, name)| own.contains(name));
+        each.map(|(at, _)| at).collect()
+    });
+    let has_begun = |stand: &&ClusterStanding| {
+        stand.record.has_begun() && stand.record.reason != Some(Reason::AlreadyAtVersion)
+    };
+    let begun = stands.values().filter(has_begun);
+    (!each.is_empty()).then(|| Checks {
+        of_stages: of_stages.collect(),
+        started: begun.filter_map(|stand| stand.record.started).min(),
+        each,
+    })
+}
+
+fn of_name(run: Run<'_>, name: &Name) -> Check {
+    run.checks.get(name).cloned().unwrap_or_else(|| Check {
+        name: name.clone(),
+        result: Err(CheckDoubt::Missing),
+    })
+}
+
 /// What the hub has refused is tried again where no other cluster needs the slot: a refused one must not hold the others.
 fn again(
     run: Run<'_>,
     stands: &BTreeMap<Name, ClusterStanding>,
     stages: &Stages<'_>,
-    open: Option<usize>,
+    stage: Option<&(usize, Hold)>,
     turns: &mut Turns,
 ) {
     if turns.closed.is_some() {
@@ -440,7 +498,11 @@ fn again(
     let taken = stands.values().filter(|stand| stand.slot).count();
     let taken = taken.saturating_add(turns.start.len());
     let is_through = |stand: &ClusterStanding| {
-        let is_behind = open.is_some_and(|open| open < stages.at(&stand.record));
+        let own = stages.at(&stand.record);
+        let is_behind = stage.is_some_and(|(open, hold)| {
+            let waits = matches!(hold, Hold::Approval(_) | Hold::Rejected(..) | Hold::Check(..));
+            *open < own || (*open == own && waits)
+        });
         !is_behind && (turns.gate_is_open || stand.record.canary)
     };
     let tried = stands

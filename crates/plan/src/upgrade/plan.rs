@@ -161,6 +161,7 @@ fn going(
         undecided: view.undecided,
         frozen: &Frozen::of(view, stands.keys(), now),
         approvals: &approvals,
+        checks: &view.checks,
         settings: view.settings,
         fault: view.settings_fault.as_ref(),
     };
@@ -293,14 +294,19 @@ fn blocked_phase(blocked: Option<&Blocked>, records: &Records<'_>, turns: &Turns
     }
 }
 
-/// Nothing goes on until a user approves the open stage, or after a user has rejected it.
-fn waits_for_a_decision(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
+/// Nothing goes on until a user approves the open stage or checks pass, or after a user has rejected it.
+fn idle_phase(records: &Records<'_>, turns: &Turns) -> Option<Reason> {
     let is_idle = turns.start.is_empty() && !records.values().any(|record| is_underway(record));
     let hold = turns.stage.as_ref().filter(|_| is_idle)?;
-    if matches!(hold, Hold::Rejected(..)) {
-        return Some(Reason::Halted);
-    }
-    matches!(hold, Hold::Approval(_)).then_some(Reason::WaitingForApproval)
+    let phases = [
+        (matches!(hold, Hold::Rejected(..)), Reason::Halted),
+        (matches!(hold, Hold::Approval(_)), Reason::WaitingForApproval),
+        (matches!(hold, Hold::Check(..)), Reason::Waiting),
+    ];
+    phases
+        .into_iter()
+        .find(|(is_it, _)| *is_it)
+        .map(|(_, phase)| phase)
 }
 
 /// The whole upgrade in one word.
@@ -317,12 +323,10 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, true, _) => Reason::Complete,
         (false, false, Some(Hold::Preview)) => Reason::Preview,
         (false, false, Some(Hold::Paused | Hold::PausedByProfile(_))) => Reason::Paused,
-        (false, false, Some(Hold::CanaryFailed | Hold::Failures | Hold::NoCanary | Hold::Settings(_))) => {
+        (false, false, Some(Hold::CanaryFailed | Hold::Failures(_) | Hold::NoCanary | Hold::Settings(_))) => {
             Reason::Halted
         }
-        (false, false, None) if waits_for_a_decision(records, turns).is_some() => {
-            waits_for_a_decision(records, turns).unwrap_or(Reason::Waiting)
-        }
+        (false, false, None) if let Some(idle) = idle_phase(records, turns) => idle,
         (
             false,
             false,
@@ -332,6 +336,7 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
                 | Hold::Soak(_)
                 | Hold::Approval(_)
                 | Hold::Rejected(..)
+                | Hold::Check(..)
                 | Hold::Slot,
             )
             | None,

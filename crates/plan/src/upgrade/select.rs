@@ -188,6 +188,7 @@ mod tests {
             refused: BTreeMap::new(),
             freezes: Vec::new(),
             approvals: BTreeMap::new(),
+            checks: BTreeMap::new(),
             shows_approvals: true,
             settings: model::ResolvedSettings::default(),
             settings_fault: None,

@@ -86,7 +86,9 @@ pub(crate) fn stages(
         let phase = match open {
             Some(Hold::Stage(name)) if *name == stage.name => Reason::Upgrading.as_str(),
             Some(Hold::Soak(name)) if *name == stage.name => "Soaking",
-            Some(hold @ (Hold::Approval(name) | Hold::Rejected(name, _))) if *name == stage.name => {
+            Some(hold @ (Hold::Approval(name) | Hold::Rejected(name, _) | Hold::Check(name, _)))
+                if *name == stage.name =>
+            {
                 hold.word()
             }
             Some(Hold::Canary) => Reason::Waiting.as_str(),

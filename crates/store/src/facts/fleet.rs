@@ -41,6 +41,8 @@ pub struct Facts {
     pub profiles: Arc<BTreeMap<Arc<str>, ProfileFacts>>,
     /// The upgrades that name a profile, as namespace/name, by profile.
     pub upgrade_profiles: Arc<BTreeMap<Arc<str>, BTreeSet<String>>>,
+    /// The upgrades with a stage that names a check, as namespace/name, by check.
+    pub upgrade_checks: Arc<BTreeMap<Arc<str>, BTreeSet<String>>>,
     /// RolloutChecks by name.
     pub checks: Arc<BTreeMap<Arc<str>, Arc<CheckRecord>>>,
     /// Placements by namespace, then name.

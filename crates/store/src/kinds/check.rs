@@ -7,13 +7,14 @@ use serde_json::Value;
 use super::stored::Plain;
 use crate::decode::read::{meta, parse};
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
+use crate::kinds::upgrade::{Upgrade, UpgradeRecord};
 use crate::parts::kept::keeps;
 use crate::record::CheckRecord;
 use crate::store::Store;
 use crate::view::View;
 use api::RolloutCheck;
 use kubernetes::field::Path;
-use model::{CheckDoubt, CheckResult, Name, RolloutCheck as Parsed};
+use model::{CheckDoubt, CheckResult, Name, RolloutCheck as Parsed, RolloutProfile as Profile};
 
 /// The row of the kind.
 pub(crate) struct Check;
@@ -54,6 +55,9 @@ impl Plain for Check {
             store.changes.of_none(&owner);
             touched.insert(owner);
         }
+        let upgrades = store.kept.all::<Upgrade>();
+        let upgrades = upgrades.filter(|(_, record)| store.is_checked_by(record, &key.name));
+        touched.extend(upgrades.map(|(place, _)| Owner::at(Kind::Upgrade, place)));
         let name = store.names.share(&key.name);
         store.published.check_changed(&name);
     }
@@ -64,15 +68,27 @@ impl Store {
     pub(crate) fn check(&self, name: &Name) -> Option<&CheckRecord> {
         self.kept.get::<Check>(&(Name::default(), name.clone()))
     }
+
+    /// Returns a check that settings name, with its last result.
+    pub(crate) fn named_check(&self, name: &Name) -> model::Check {
+        let found = self.check(name).filter(|found| !found.meta.deleting);
+        model::Check {
+            name: name.clone(),
+            result: found.map_or(Err(CheckDoubt::Missing), |found| found.result.clone()),
+        }
+    }
+
+    /// Returns whether an upgrade names a check, or its profile or the default one does.
+    fn is_checked_by(&self, upgrade: &UpgradeRecord, check: &Name) -> bool {
+        let profiles = self.profiles(upgrade.profile());
+        let mut shared = profiles.into_iter().flatten().flat_map(Profile::checks);
+        shared.any(|name| name == check) || upgrade.checks().any(|name| *name == **check)
+    }
 }
 
 impl View<'_> {
     /// Returns a check that settings name, with its last result.
     pub fn check(&self, name: &Name) -> model::Check {
-        let found = self.store.check(name).filter(|found| !found.meta.deleting);
-        model::Check {
-            name: name.clone(),
-            result: found.map_or(Err(CheckDoubt::Missing), |found| found.result.clone()),
-        }
+        self.store.named_check(name)
     }
 }

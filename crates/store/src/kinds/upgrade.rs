@@ -76,6 +76,14 @@ impl UpgradeRecord {
         let name = strategy.map(|strategy| strategy.profile.as_str());
         name.filter(|name| !name.is_empty())
     }
+
+    /// Returns the names of the checks of its stages.
+    pub(crate) fn checks(&self) -> impl Iterator<Item = &str> {
+        let strategy = self.spec.upgrade_strategy.iter();
+        let stages = strategy.flat_map(|strategy| &strategy.stages);
+        let names = stages.flat_map(|stage| stage.checks.iter().flatten());
+        names.map(String::as_str)
+    }
 }
 
 /// The placements that an upgrade selects by.

@@ -87,6 +87,7 @@ impl Store {
             works: Cow::Borrowed(&self.upgrades.works),
             freezes: self.freezes().filter(|record| stops_upgrades(record)).collect(),
             approvals: self.upgrade_approvals(namespace, name),
+            checks: self.upgrade_checks(found),
             shows_approvals: self.objects.shown.contains(&Kind::Approval),
             settings: self.resolve(None, found.profile()),
             settings_fault: self.profile_fault(found.profile(), None),
@@ -150,6 +151,18 @@ impl Store {
         all.filter(|(_, cluster)| is_in(cluster))
             .map(|(name, _)| name.clone())
             .collect()
+    }
+
+    /// The checks that an upgrade waits for, by name.
+    fn upgrade_checks(&self, upgrade: &UpgradeRecord) -> BTreeMap<Name, model::Check> {
+        let settings = self.resolve(None, upgrade.profile());
+        let shared = settings.checks_of_stage(None).iter().map(|name| &**name);
+        let names: BTreeSet<&str> = upgrade.checks().chain(shared).collect();
+        let each = names.into_iter().map(|name| {
+            let check = self.named_check(&Name::from(name));
+            (check.name.clone(), check)
+        });
+        each.collect()
     }
 
     /// Notes that something concerns every upgrade.

@@ -41,6 +41,8 @@ pub struct View<'a> {
     pub freezes: Vec<&'a FreezeRecord>,
     /// The approvals of its stages, by their names.
     pub approvals: BTreeMap<&'a Name, &'a ApprovalRecord>,
+    /// The checks that its stages and profiles name, with their last results.
+    pub checks: BTreeMap<Name, model::Check>,
     /// Whether the hub shows approvals.
     pub shows_approvals: bool,
     /// The settings of its profile and of the default one.
@@ -79,6 +81,7 @@ impl View<'_> {
             works: Cow::Owned(BTreeMap::new()),
             freezes: self.freezes.clone(),
             approvals: self.approvals.clone(),
+            checks: self.checks.clone(),
             shows_approvals: self.shows_approvals,
             settings: self.settings,
             settings_fault: self.settings_fault.clone(),

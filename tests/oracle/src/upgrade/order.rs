@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::facts::{Facts, entry, has_arrived, has_succeeded};
+use model::CheckVerdict;
 use plan::upgrade::Plan;
 use plan::upgrade::Write;
 use store::upgrade::Work;
@@ -29,6 +30,7 @@ pub(super) fn faults(facts: &Facts<'_>) -> Vec<String> {
     starts(facts, &mut faults);
     canaries(facts, &mut faults);
     earlier_stages(facts, &mut faults);
+    unchecked(facts, &mut faults);
     hops(facts, &mut faults);
     slots(facts, &mut faults);
     stages(facts, &mut faults);
@@ -250,6 +252,44 @@ fn earlier_stages(facts: &Facts<'_>, faults: &mut Vec<String>) {
                 faults.push(format!(
                     "{cluster}/{name} is created before {one} of stage {} has ended and soaked",
                     stage.name
+                ));
+            }
+        }
+    }
+}
+
+/// No cluster starts before the checks of the last earlier stage that has clusters have passed since its clusters ended.
+fn unchecked(facts: &Facts<'_>, faults: &mut Vec<String>) {
+    let selected = facts.selected();
+    for (cluster, step, name) in facts.created() {
+        let has_work = ["pre", "platform"]
+            .iter()
+            .any(|step| facts.work(cluster, step).is_some());
+        let starts = ["pre", "probe"].contains(&step) || begins(facts, cluster, step);
+        let own = stage_of(facts, cluster);
+        let earlier = selected.iter().filter(|one| stage_of(facts, one) < own);
+        let Some(last) = earlier.clone().map(|one| stage_of(facts, one)).max() else {
+            continue;
+        };
+        if !starts || has_work {
+            continue;
+        }
+        let ends = earlier.filter_map(|one| {
+            let told = facts
+                .told(one)
+                .filter(|told| told.reason != "AlreadyAtVersion" && told.state == "Complete")?;
+            told.finished_at.as_ref().map(|end| end.0)
+        });
+        let since = ends.max();
+        let stage = last
+            .checked_sub(1)
+            .and_then(|at| facts.spec.strategy.stages.get(at));
+        let names = stage.and_then(|stage| stage.checks.as_deref());
+        for check in facts.view.settings.checks_of_stage(names) {
+            let found = facts.view.checks.get(check);
+            if found.is_none_or(|found| found.verdict(since, facts.now) != CheckVerdict::Passed) {
+                faults.push(format!(
+                    "{cluster}/{name} is created although the check {check} has not passed"
                 ));
             }
         }

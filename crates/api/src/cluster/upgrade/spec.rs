@@ -251,6 +251,11 @@ pub struct UpgradeStage {
 
     /// Whether the clusters of the stage wait for approval, in a RolloutApproval; no approval when absent.
     pub approval: Option<bool>,
+
+    /// Names of the RolloutChecks that must pass after the clusters of the stage were upgraded, before the next stage starts; those
+    /// of the profile when absent. An empty list means none.
+    #[schemars(length(max = 20), extend("x-kubernetes-list-type" = "set"))]
+    pub checks: Option<Vec<String>>,
 }
 
 /// The canary clusters, which are upgraded first.

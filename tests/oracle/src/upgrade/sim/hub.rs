@@ -9,10 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus};
-use api::{ApprovalDecision, RolloutApprovalSpec};
+use api::{ApprovalDecision, RolloutApprovalSpec, RolloutCheckStatus};
 use kubernetes::field::Path;
 use model::upgrade::PlacementKey;
-use model::{Freeze, Name, ResolvedSettings, RolloutProfile, RolloutSettings};
+use model::{Check, CheckResult, Freeze, Name, ResolvedSettings, RolloutProfile, RolloutSettings};
 
 use plan::Action;
 use plan::upgrade::Write;
@@ -112,6 +112,10 @@ pub(crate) struct Hub {
     pub(crate) profile: Option<RolloutProfile>,
     /// The approvals, by their names.
     pub(crate) approvals: BTreeMap<Name, ApprovalRecord>,
+    /// The checks, by their names.
+    pub(crate) checks: BTreeMap<Name, Check>,
+    /// Whether every check passes whenever time passes.
+    pub(crate) checks_pass: bool,
     /// Why clusters accept no other minor version.
     pub(crate) not_upgradeable: BTreeMap<Name, String>,
     /// How many seconds after the cluster its worker pools are updated.
@@ -141,6 +145,8 @@ impl Hub {
             freezes: Vec::new(),
             profile: None,
             approvals: BTreeMap::new(),
+            checks: BTreeMap::new(),
+            checks_pass: false,
             not_upgradeable: BTreeMap::new(),
             pools: 0,
             revision: 0,
@@ -179,6 +185,20 @@ impl Hub {
             name: Name::from("holidays"),
             freeze: freeze.map_err(|wrong| wrong[0].to_string()),
         });
+    }
+
+    /// Reports a result of a check, which counts for an hour.
+    pub(crate) fn report_check(&mut self, check: &str, result: &str) {
+        let name = Name::from(check);
+        let status = RolloutCheckStatus {
+            result: result.to_owned(),
+            reported_at: self.now.to_string(),
+            expires_at: (self.now + SignedDuration::from_hours(1)).to_string(),
+            message: "3 errors".to_owned(),
+            ..RolloutCheckStatus::default()
+        };
+        let result = CheckResult::parse(&status);
+        self.checks.insert(name.clone(), Check { name, result });
     }
 
     /// Takes a cluster off the hub, with everything in its namespace.
@@ -243,6 +263,7 @@ impl Hub {
             ),
             freezes: self.freezes.iter().collect(),
             approvals: self.approvals.iter().collect(),
+            checks: self.checks.clone(),
             shows_approvals: true,
             settings: self.settings(),
             settings_fault: None,
@@ -394,6 +415,12 @@ impl Hub {
             .now
             .checked_add(SignedDuration::from_secs(seconds))
             .expect("a time");
+        if self.checks_pass {
+            let names: Vec<Name> = self.checks.keys().cloned().collect();
+            for name in names {
+                self.report_check(&name, "Passed");
+            }
+        }
         let names: Vec<Name> = self.clusters.keys().cloned().collect();
         for cluster in names {
             let behaviour = self.behaviour[&cluster];

@@ -35,6 +35,8 @@ enum Happening {
     Delete(bool),
     /// A freeze, a profile, or none any more.
     Hold(u8),
+    /// A result of the check of the early stage.
+    Report(&'static str),
 }
 
 fn ends() -> impl Strategy<Value = Job> {
@@ -76,6 +78,7 @@ fn happening() -> impl Strategy<Value = Happening> {
         2 => (any::<bool>(), 0_u8..4).prop_map(|(at, most)| Happening::Crash(at, most)),
         1 => any::<bool>().prop_map(Happening::Delete),
         2 => (0_u8..6).prop_map(Happening::Hold),
+        3 => prop_oneof![2 => Just("Passed"), 1 => Just("Failed"), 1 => Just("Unknown")].prop_map(Happening::Report),
     ]
 }
 
@@ -102,7 +105,7 @@ fn spec(version: &str, first: &str, has_actions: bool) -> serde_json::Value {
 fn staged(mut spec: serde_json::Value) -> serde_json::Value {
     spec["clusterVersion"]["hops"] = json!(["4.12.0-rc.1"]);
     spec["upgradeStrategy"]["stages"] = json!([
-        {"name": "early", "clusterSelector": {"matchLabels": {"tier": "early"}}, "minSuccessTime": "1m"},
+        {"name": "early", "clusterSelector": {"matchLabels": {"tier": "early"}}, "minSuccessTime": "1m", "checks": ["smoke"]},
         {"name": "late", "clusterSelector": {"matchExpressions": [
             {"key": "name", "operator": "In", "values": ["dev2", "dev4"]}]}, "maxConcurrency": 1},
     ]);
@@ -143,6 +146,7 @@ fn happen(hub: &mut Hub, what: Happening) {
         Happening::Behave(at, one) => {
             hub.behaviour.insert(name(at).as_str().into(), one);
         }
+        Happening::Report(result) => hub.report_check("smoke", result),
         Happening::Pause(at, yes) => hub.edit(usize::from(at), |spec| spec.suspend = Some(yes)),
         Happening::Undecide(yes) => hub.undecided = yes,
         Happening::Retry(at, word) => hub.asked[usize::from(at)].retry = word.to_string(),
@@ -206,6 +210,8 @@ fn fix(hub: &mut Hub) {
         cluster.available = true;
     }
     hub.undecided = false;
+    hub.report_check("smoke", "Passed");
+    hub.checks_pass = true;
     hold(hub, u8::MAX);
     for at in 0..hub.asked.len() {
         hub.edit(at, |spec| spec.suspend = None);

@@ -398,3 +398,93 @@ fn a_stage_waits_for_approval_and_a_rejection_holds_it() {
     assert!(hub.run(20, 60, |hub| hub.asked[0].life == super::Life::Gone));
     assert!(hub.approvals.is_empty());
 }
+
+#[test]
+fn the_next_stage_waits_for_the_checks_of_a_stage() {
+    let mut hub = Hub::new(8);
+    let mut spec = staged();
+    spec["upgradeStrategy"]["stages"][0]["checks"] = json!(["smoke"]);
+    hub.ask("mcu", spec);
+    hub.report_check("smoke", "Passed");
+    assert!(hub.run(20, 150, |hub| stages(hub).starts_with("test Complete")));
+    hub.settle(0);
+    let hold = waits(&mut hub, "dev4").expect("it waits");
+    assert_eq!(hold.word(), "WaitingForCheck");
+    assert_eq!(
+        hold.sentence(),
+        "stage \"eu\" is waiting for a RolloutCheck: \"smoke\" has no result since the earlier clusters were updated"
+    );
+    assert_eq!(waits(&mut hub, "dev8"), Some(Hold::Stage("eu".into())));
+    assert_eq!(phase(&hub), "Waiting");
+    assert_eq!(stages(&hub), "test Complete 2/2, eu WaitingForCheck 0/3");
+    assert!(condition(&hub, "Ready").ends_with(&*hold.sentence()));
+    hub.report_check("smoke", "Failed");
+    hub.settle(0);
+    let hold = waits(&mut hub, "dev4").expect("it waits");
+    assert!(
+        hold.sentence().ends_with("\"smoke\" has failed"),
+        "all may fail, and yet no cluster starts"
+    );
+    assert!(!hub.run(30, 10, |hub| hub.with(0, "platform").contains("dev4")));
+    hub.checks_pass = true;
+    assert!(hub.run(20, 10, |hub| hub.with(0, "platform").contains("dev4")));
+    assert!(hub.run(60, 90, |hub| phase(hub) == "Complete"));
+}
+
+#[test]
+fn a_failed_check_counts_as_a_failed_cluster_of_its_stage() {
+    let mut hub = Hub::new(8);
+    let mut spec = staged();
+    spec["upgradeStrategy"]["maxFailures"] = json!(0);
+    spec["upgradeStrategy"]["stages"][0]["checks"] = json!(["smoke"]);
+    hub.ask("mcu", spec);
+    assert!(hub.run(5, 60, |hub| hub.told(0, "dev2").starts_with("Partial")));
+    hub.pass(1);
+    hub.report_check("smoke", "Failed");
+    hub.settle(0);
+    assert_eq!(phase(&hub), "Halted");
+    let stalled = condition(&hub, "Stalled");
+    let expected = "more failed than spec.upgradeStrategy.maxFailures allows: the RolloutCheck \"smoke\" failed (3 errors)";
+    assert!(stalled.contains(expected), "{stalled}");
+    hub.checks_pass = true;
+    assert!(hub.run(60, 90, |hub| phase(hub) == "Complete"));
+    // What the check says of a later time is not about this upgrade.
+    hub.checks_pass = false;
+    hub.report_check("smoke", "Failed");
+    hub.settle(0);
+    assert_eq!(phase(&hub), "Complete");
+    assert!(
+        !condition(&hub, "Ready").contains("smoke"),
+        "{}",
+        condition(&hub, "Ready")
+    );
+}
+
+#[test]
+fn checks_of_a_profile_follow_the_canary_clusters_without_stages_as_well() {
+    let profile = serde_json::from_value(json!({"checks": ["smoke"]})).expect("a spec");
+    for has_stages in [false, true] {
+        let mut hub = Hub::new(6);
+        hub.profile = model::RolloutProfile::parse("all", &profile, &kubernetes::field::Path::root()).ok();
+        let mut spec = if has_stages { staged() } else { example() };
+        if has_stages {
+            spec["upgradeStrategy"]["stages"][0]["checks"] = json!([]);
+        }
+        hub.ask("mcu", spec);
+        assert!(hub.run(20, 90, |hub| hub.told(0, "dev1") == "Complete/Done"));
+        hub.settle(0);
+        let hold = waits(&mut hub, "dev2").expect("it waits");
+        assert!(
+            hold.sentence()
+                .ends_with("waiting for a RolloutCheck: \"smoke\" does not exist"),
+            "{}",
+            hold.sentence()
+        );
+        assert!(!hub.run(20, 30, |hub| hub.with(0, "platform").contains("dev2")));
+        hub.report_check("smoke", "Passed");
+        assert!(hub.run(20, 10, |hub| hub.told(0, "dev2").starts_with("Initialized")));
+        // The stage test has no checks; those of the stage eu are those of the profile.
+        hub.run(20, 300, |hub| hub.told(0, "dev4") == "Complete/Done");
+        assert_eq!(hub.told(0, "dev4"), "Complete/Done");
+    }
+}

@@ -181,7 +181,12 @@ fn more_failures_than_may_stop_the_upgrade() {
     }
     assert!(hub.run(20, 100, |hub| phase(hub) == "Halted"));
     assert!(!hub.run(20, 20, |hub| counts(hub)[1] > 2));
-    assert!(hub.plan(0).waits.iter().all(|wait| wait.on == Hold::Failures));
+    assert!(
+        hub.plan(0)
+            .waits
+            .iter()
+            .all(|wait| matches!(wait.on, Hold::Failures(_)))
+    );
     hub.edit(0, |spec| {
         spec.upgrade_strategy.as_mut().expect("it").max_failures = None;
     });
