@@ -315,8 +315,12 @@ async fn what_the_backstop_refuses_is_stored_in_no_way_without_webhooks() {
     };
     let refused = rules.into_iter().map(|cases| -> Candidates {
         let told = cases.into_iter().filter(is_refused);
-        told.filter(|case| case.denied["kind"] == "ClusterManagementAddOn")
-            .collect()
+        told.filter(|case| {
+            ["ClusterManagementAddOn", "RolloutApproval"]
+                .map(Value::from)
+                .contains(&case.denied["kind"])
+        })
+        .collect()
     });
     let refused = refused.filter(|cases: &Candidates| !cases.is_empty()).collect();
     let rig = Rig::start().await;

@@ -108,7 +108,7 @@ impl Compiled {
 pub(crate) fn refusals(asked: &Asked) -> Vec<(&'static str, String)> {
     refusals_of(
         asked,
-        &json!({"username": "author", "groups": ["system:authenticated"]}),
+        &json!({"username": "lead", "groups": ["system:authenticated"]}),
     )
 }
 
@@ -173,6 +173,45 @@ fn the_backstop_admits_what_the_webhooks_admit_of_every_example() {
         refused > 5,
         "the pages show what the backstop is about: {refused}"
     );
+}
+
+#[test]
+fn a_decision_cannot_have_the_name_of_another_user_without_the_webhook() {
+    let approval = |by: Value, reason: &str| {
+        json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutApproval", "metadata": {"name": "a"},
+            "spec": {"addon": "a", "placement": "default/all", "decision": {"result": "Approved", "by": by, "reason": reason}}})
+    };
+    let mut undecided = approval(json!(""), "");
+    undecided["spec"]
+        .as_object_mut()
+        .expect("a spec")
+        .remove("decision");
+    let (ours, theirs) = (approval(json!("lead"), ""), approval(json!("jane"), ""));
+    let mut of_no_one = ours.clone();
+    of_no_one["spec"]["decision"]
+        .as_object_mut()
+        .expect("it")
+        .remove("by");
+    for admitted in [&ours, &of_no_one, &undecided] {
+        assert_eq!(refusals(&update(&theirs, admitted)), []);
+        assert_eq!(refusals(&update(&undecided, admitted)), []);
+    }
+    let mut labelled = theirs.clone();
+    labelled["spec"]["group"] = json!("prod");
+    assert_eq!(
+        refusals(&update(&theirs, &labelled)),
+        [],
+        "the decision is the same"
+    );
+    for (old, new) in [
+        (&undecided, &theirs),
+        (&ours, &theirs),
+        (&theirs, &approval(json!("jane"), "it is fine")),
+    ] {
+        let refused = refusals(&update(old, new));
+        let expected = "spec.decision.by: Invalid value: \"jane\": must be the user of the request, or absent [approval/author]";
+        assert_eq!(refused, [("approval/author", expected.to_owned())]);
+    }
 }
 
 /// Texts where a duration belongs: right, wrong, and on the edge of both.

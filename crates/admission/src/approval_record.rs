@@ -10,7 +10,7 @@ use super::subject::{Approval, Kind as _};
 use jiff::{SignedDuration, Timestamp};
 use kubernetes::field::{Class, Fault, Path, Violation, quoted};
 
-const AUTHOR: &str = "approval/author";
+pub(super) const AUTHOR: &str = "approval/author";
 /// The time is that of the first webhook; the second one is called later.
 const LATER: SignedDuration = SignedDuration::from_mins(1);
 /// What makes a decision another one.
@@ -22,7 +22,8 @@ pub(super) const DOC: (&str, &str) = (
     "The webhook records who has decided, and when.\n\n\
      A RolloutApproval shows the user who approved or rejected a change. The webhook sets `spec.decision.by` to the user of the request \
      and `spec.decision.at` to its time when `result`, `content` or `reason` changes. Refused: another name or time, and a change of \
-     either without a new decision. Omit both fields. While the webhook is unavailable, a decision has no author and does not count.",
+     either without a new decision. Omit both fields. While the webhook is unavailable, a decision has no author and does not count, \
+     and the backstop refuses another name.",
 );
 
 /// Returns the author and the time of a new decision, as far as the request leaves them open or repeats those of the last decision.

@@ -12,8 +12,10 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
 };
 use serde_json::{Value, json};
 
+use super::approval_record::AUTHOR;
 use super::bounds;
-use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, conditions, rule_of_addons};
+use super::subject::{Approval, Kind as _};
+use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, conditions, own, rule_of_addons};
 use ::kubernetes::bounds::{MOST_ITEMS, MOST_VALUES};
 use api::conversion::place_in_v1beta1;
 use kubernetes::field::{Fault, Path};
@@ -57,10 +59,9 @@ pub fn backstop() -> Vec<BackstopPolicy> {
         Field::ProgressDeadline,
     ];
     let of_field = |field: Field| {
-        let placements = ["clustermanagementaddons"];
         policy(
             field.rule(),
-            &placements,
+            &rule_of_addons(&["clustermanagementaddons"], &CHANGES),
             &field.may_be_wrong(),
             &validations_of_field(field),
         )
@@ -69,17 +70,45 @@ pub fn backstop() -> Vec<BackstopPolicy> {
     let validations: Vec<Value> = collections.iter().map(Collection::validation).collect();
     let of_bounds = policy(
         bounds::RULE,
-        &ADDON_RESOURCES,
+        &rule_of_addons(&ADDON_RESOURCES, &CHANGES),
         &may_be_too_large(&collections),
         &validations,
     );
-    fields.into_iter().map(of_field).chain([of_bounds]).collect()
+    let of_author = policy(
+        AUTHOR,
+        &own(Approval::RESOURCE, &CHANGES),
+        &has("object", &AUTHOR_PATH),
+        &[validation_of_author()],
+    );
+    let of_fields = fields.into_iter().map(of_field);
+    of_fields.chain([of_author, of_bounds]).collect()
+}
+
+const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
+const AUTHOR_PATH: [&str; 3] = ["spec", "decision", "by"];
+
+/// A decision without an author does not count. Without the webhook, a user could choose one.
+fn validation_of_author() -> Value {
+    let by = "object.spec.decision.by";
+    let is_known = format!(
+        "request.operation == 'UPDATE' && {} && object.spec.decision == oldObject.spec.decision",
+        has("oldObject", &AUTHOR_PATH)
+    );
+    let right = "must be the user of the request, or absent";
+    json!({
+        "expression": format!(
+            "{by} == '' || has(request.userInfo.username) && {by} == request.userInfo.username || {is_known}"
+        ),
+        "message": format!("spec.decision.by: Invalid value: {right} [{AUTHOR}]"),
+        "messageExpression": format!("'spec.decision.by: Invalid value: \"' + {by} + '\": {right} [{AUTHOR}]'"),
+        "reason": "Forbidden",
+    })
 }
 
 /// Returns a policy of validations. They hold for every object for which `may_be_wrong` is false.
 fn policy(
     rule: &'static str,
-    resources: &[&str],
+    resources: &Value,
     may_be_wrong: &str,
     validations: &[Value],
 ) -> BackstopPolicy {
@@ -105,7 +134,7 @@ fn policy(
                     "matchPolicy": "Equivalent",
                     "namespaceSelector": {},
                     "objectSelector": {},
-                    "resourceRules": [rule_of_addons(resources, &["CREATE", "UPDATE"])],
+                    "resourceRules": [resources],
                 },
                 "matchConditions": conditions,
                 "validations": validations,

@@ -244,7 +244,7 @@ fn replica_sets() -> Value {
 }
 
 /// A kind of our own. Freezes and settings of rollouts need no webhook that fails closed: an invalid one stops changes.
-fn own(resource: &str, operations: &[&str]) -> Value {
+pub(super) fn own(resource: &str, operations: &[&str]) -> Value {
     rule_of(OWN_GROUP, VERSION, resource, operations)
 }
 
