@@ -45,7 +45,7 @@ report() {
     -p "{\"status\": {\"result\": \"$1\", \"message\": \"$2\", \"reportedAt\": \"$(at "$now")\", \"expiresAt\": \"$(at $((now + 600)))\"}}" >/dev/null
 }
 noted() { value ".status.installProgressions[0].conditions[?(@.type==\"$1\")].status" cma "$addon"; }
-says() { value ".status.conditions[?(@.type==\"$1\")].reason" cma "$addon"; }
+says() { value ".status.conditions[?(@.type==\"$1\")].reason" aor "$addon"; }
 
 say "first installations do not wait, and what runs is known to be good once the check has passed"
 done_on InstallSucceed cluster1 cluster2 cluster3
@@ -77,7 +77,7 @@ report Failed "7 % errors"
 until_is RolledBack says Stalled
 until_is ahoy greeting cluster1
 is ahoy greeting cluster2
-value ".status.conditions[?(@.type==\"Stalled\")].message" cma "$addon" >"$STORY_FOLDER/said"
+value ".status.conditions[?(@.type==\"Stalled\")].message" aor "$addon" >"$STORY_FOLDER/said"
 grep -qF 'the RolloutCheck "errors" failed (7 % errors)' "$STORY_FOLDER/said" || fail "another cause: $(cat "$STORY_FOLDER/said")"
 
 say "the API server refuses a status that is no result"
