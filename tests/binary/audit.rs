@@ -1,7 +1,6 @@
 //! The audit as users see it: `kubectl get policyreports` lists errors of objects that were stored before the webhook was installed.
 
 use crate::rig::Dev;
-use crate::rig::repository;
 
 /// A policy about creations: instances that are older than it are found by the audit, for no later request about them falls under
 /// it.
@@ -25,8 +24,6 @@ fn columns(line: &str) -> Vec<&str> {
 #[test]
 fn what_was_there_before_a_policy_is_reported_and_shown_in_columns() {
     let dev = Dev::start(&["--clusters", "2"]);
-    let definitions = repository("tests/data/reports/policyreports.yaml");
-    dev.succeed(&["apply", "-f", &definitions.to_string_lossy()]);
     let applied = dev.apply(POLICY);
     assert!(applied.ok, "{}", applied.stderr);
     until_reports(&dev, &["cluster1", "cluster2"]);

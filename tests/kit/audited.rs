@@ -149,7 +149,7 @@ pub(crate) async fn reports(hub: &TestHub, file: &str) {
 
 /// The same, with definitions that are changed first.
 pub(crate) async fn define(hub: &TestHub, file: &str, change: impl Fn(&mut Value)) {
-    let definitions = manifests::documents(&format!("tests/data/reports/{file}"));
+    let definitions = manifests::documents(&format!("manifests/reports/{file}"));
     let kind = kube::core::GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
     let api: Api<DynamicObject> = Api::all_with(hub.client(), &ApiResource::from_gvk(&kind));
     for mut definition in definitions {

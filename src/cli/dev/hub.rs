@@ -29,6 +29,11 @@ use devhub::program::FolderError;
 
 pub(super) use devhub::program::Folder;
 
+/// The kinds of reports, which a hub serves if a user has installed their definitions.
+const REPORTS: [&str; 2] = [
+    include_str!("../../../manifests/reports/policyreports.yaml"),
+    include_str!("../../../manifests/reports/openreports.yaml"),
+];
 /// How long a hub may take until a new definition is served.
 const ESTABLISH_WITHIN: Duration = Duration::from_secs(30);
 
@@ -148,6 +153,9 @@ async fn own(port: u16, folder: &Folder) -> Result<Hub, CliError> {
         let crd = serde_json::to_value(&crd).map_err(CliError::starting("the hub"))?;
         builder = builder.crd(crd);
     }
+    for definition in report_definitions()? {
+        builder = builder.crd(definition);
+    }
     let hub = builder.start().await.map_err(CliError::starting("the hub"))?;
     folder.write_private("kubeconfig", &hub.kubeconfig())?;
     folder.write_private("hub-ca.crt", hub.ca_pem())?;
@@ -155,6 +163,17 @@ async fn own(port: u16, folder: &Folder) -> Result<Hub, CliError> {
         hub: Box::new(hub),
         kubeconfig: folder.kubeconfig(),
     })
+}
+
+/// Returns the definitions of the reports that the audit writes.
+fn report_definitions() -> Result<Vec<Value>, CliError> {
+    let mut all = Vec::new();
+    for text in REPORTS {
+        let documents: Vec<Value> =
+            serde_saphyr::from_multiple(text).map_err(CliError::starting("the hub"))?;
+        all.extend(documents);
+    }
+    Ok(all)
 }
 
 async fn reach(path: &Path) -> Result<Hub, CliError> {
