@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::programs::Program;
 use crate::rig::{repository, tidegate};
 
 const RIGHT: &str = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ClusterManagementAddOn\nmetadata: {name: fine}\nspec: {installStrategy: {type: Manual}}\n";
@@ -50,10 +51,15 @@ fn filled(template: &str, values: &BTreeMap<String, String>) -> String {
 /// Runs the steps of the action as a composite action's are run; returns the last one's outcome.
 fn act(inputs: &[(&str, &str)], at: &Path) -> Output {
     let action = read("action.yml");
-    let mut values = BTreeMap::from([(
-        "github.action_path".to_owned(),
-        repository("").to_string_lossy().into_owned(),
-    )]);
+    let mut values = BTreeMap::from([
+        (
+            "github.action_path".to_owned(),
+            repository("").to_string_lossy().into_owned(),
+        ),
+        // The releases are in a folder.
+        ("github.server_url".to_owned(), format!("file://{}", at.display())),
+        ("github.action_repository".to_owned(), "owner/tidegate".to_owned()),
+    ]);
     for (name, input) in action["inputs"].as_object().expect("inputs") {
         let default = input["default"].as_str().expect("a default").to_owned();
         values.insert(format!("inputs.{name}"), default);
@@ -72,7 +78,8 @@ fn act(inputs: &[(&str, &str)], at: &Path) -> Output {
         for (name, value) in step["env"].as_object().into_iter().flatten() {
             command.env(name, filled(value.as_str().expect("text"), &values));
         }
-        let output = command.env("GITHUB_OUTPUT", &outputs).current_dir(at).output();
+        command.env("GITHUB_OUTPUT", &outputs).env("RUNNER_TEMP", at);
+        let output = command.current_dir(at).output();
         last = Some(output.expect("bash is there"));
         let written = std::fs::read_to_string(&outputs).expect("readable");
         std::fs::remove_file(&outputs).expect("removed");
@@ -101,6 +108,54 @@ fn the_action_annotates_what_the_gate_would_refuse_and_fails() {
     let fine = folder(RIGHT);
     let output = act(&[("tidegate", &program())], fine.path());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output));
+}
+
+const CURL: Program = Program::new("curl", "apt-get install curl");
+
+#[test]
+fn the_action_downloads_a_release_and_checks_its_digest() {
+    if CURL.is_missing() {
+        return;
+    }
+    let at = folder(WRONG);
+    let release = at.path().join("owner/tidegate/releases/download/v9.9.9");
+    std::fs::create_dir_all(&release).expect("a folder");
+    let packed = Command::new("bash")
+        .args([
+            "-ec",
+            "cd \"$1\"; mkdir files; ln -s \"$2\" files/tidegate; for platform in linux-amd64 linux-arm64 darwin-amd64 darwin-arm64; do \
+             tar -chzf tidegate-9.9.9-$platform.tar.gz -C files tidegate; done; sha256sum *.tar.gz >SHA256SUMS",
+            "pack",
+        ])
+        .args([release.as_os_str(), tidegate().get_program()])
+        .output()
+        .expect("bash is there");
+    assert!(packed.status.success(), "{}", text(&packed));
+    let output = act(&[("version", "9.9.9")], at.path());
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output));
+    assert!(text(&output).contains("::error file="), "{}", text(&output));
+    let sums = std::fs::read_to_string(release.join("SHA256SUMS")).expect("digests");
+    let other: Vec<String> = sums
+        .lines()
+        .filter_map(|line| line.split_once("  "))
+        .map(|(_, name)| format!("{}  {name}", "0".repeat(64)))
+        .collect();
+    std::fs::write(release.join("SHA256SUMS"), other.join("\n")).expect("writable");
+    let refused = Command::new(repository("ci/download"))
+        .args(["9.9.9", "again"])
+        .env(
+            "RELEASES",
+            format!("file://{}/owner/tidegate/releases/download", at.path().display()),
+        )
+        .current_dir(at.path())
+        .output()
+        .expect("the script starts");
+    assert_eq!(refused.status.code(), Some(1));
+    assert!(
+        text(&refused).contains("its SHA-256 is not the one in SHA256SUMS"),
+        "{}",
+        text(&refused)
+    );
 }
 
 #[test]
