@@ -31,6 +31,8 @@ use operate::kit::{
 
 /// Tidegate's default namespace.
 const TIDEGATE: &str = "tidegate";
+/// The image of a release without its tag. The release pipeline sets it; the sources name no registry.
+const RELEASED_REPOSITORY: Option<&str> = option_env!("TIDEGATE_IMAGE_REPOSITORY");
 /// Namespaces that every cluster or hub has, with objects of other programs.
 const OF_OTHERS: [&str; 6] = [
     "default",
@@ -43,6 +45,9 @@ const OF_OTHERS: [&str; 6] = [
 
 /// Timeout for both questions to the hub.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Version of this binary, and of the image of its release.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Maximum size of the CA bundle, in bytes.
 const LARGEST: u64 = 1 << 20;
@@ -67,9 +72,9 @@ pub struct InstallArgs {
     /// An included namespace is deleted together with the manifests, and with all objects in it.
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub create_namespace: Option<bool>,
-    /// Image of the program, by tag or by digest.
-    #[arg(long, value_name = "IMAGE", default_value = "tidegate:latest", value_parser = image)]
-    pub image: String,
+    /// Image of the program, by version tag or by digest (default: the image of the release that this binary is from).
+    #[arg(long, value_name = "IMAGE", value_parser = image)]
+    pub image: Option<String>,
     /// How the certificate of the webhook is provided.
     #[arg(long, value_enum, value_name = "SOURCE", default_value_t = CertifierArg::SelfManaged)]
     pub certificates: CertifierArg,
@@ -175,6 +180,11 @@ const EXTRAS: Choices<Extra> = &[
         Extra::Monitoring,
     ),
     (
+        "openshift",
+        "Pods without fixed user and group, which OpenShift assigns",
+        Extra::OpenShift,
+    ),
+    (
         "web-page",
         "The web page, for users who forward its port and sign in with a token (docs/web.md)",
         Extra::WebPage,
@@ -213,10 +223,14 @@ fn image(text: &str) -> Result<String, String> {
     let is_odd = |byte: u8| !(byte.is_ascii_alphanumeric() || b"./:@_-".contains(&byte));
     let parts = text.split(['/', ':', '@']);
     let fits = |part: &str| part.starts_with(|first: char| first.is_ascii_alphanumeric());
-    if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") {
+    let name = text.rsplit('/').next().unwrap_or_default();
+    let is_fixed = name.contains('@') || name.split_once(':').is_some_and(|(_, tag)| tag != "latest");
+    if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") && is_fixed {
         return Ok(text.to_owned());
     }
-    Err("must be an image with its tag or digest, such as registry.example.com/tidegate:0.2.0".to_owned())
+    Err(format!(
+        "must be an image with a version tag or a digest, such as registry.example.com/tidegate:{VERSION}"
+    ))
 }
 
 fn namespace(text: &str) -> Result<String, String> {
@@ -274,7 +288,7 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
     Ok(Choice {
         namespace: args.namespace.clone(),
         place: if is_made { Place::Own } else { Place::Existing },
-        image: args.image.clone(),
+        image: image_of(args)?,
         certificates,
         workloads: args.workloads,
         extras: args.with.iter().copied().collect(),
@@ -287,6 +301,22 @@ fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
         },
         backstop: backstop(args)?,
     })
+}
+
+/// Returns the image of the installation. Webhook configurations have none.
+fn image_of(args: &InstallArgs) -> Result<String, CliError> {
+    let released = || RELEASED_REPOSITORY.map(|repository| format!("{repository}:{VERSION}"));
+    match args.image.clone().or_else(released) {
+        Some(image) => Ok(image),
+        None if args.webhooks == Webhooks::Only => Ok(String::new()),
+        None => Err(CliError::Refused(
+            format!(
+                "--image is required: this binary is not from a release, so it has no default image; use the image in your registry, such \
+                 as --image registry.example.com/tidegate:{VERSION}"
+            )
+            .into(),
+        )),
+    }
 }
 
 fn backstop(args: &InstallArgs) -> Result<Backstop, CliError> {

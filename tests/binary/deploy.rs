@@ -9,7 +9,7 @@ use std::net::TcpListener;
 use serde_json::{Value, json};
 
 use crate::definitions::hub_with_theirs;
-use crate::rig::{Run, kubectl, repository, tidegate};
+use crate::rig::{Run, kubectl, repository, run, tidegate};
 
 /// In the order of the page.
 const FOLDERS: [&str; 3] = ["gate", "controllers", "webhooks"];
@@ -118,6 +118,26 @@ fn is_complete(request: &[u8]) -> bool {
     let length = head.split_once("content-length: ").map_or("0", |(_, rest)| rest);
     let digits: String = length.chars().take_while(char::is_ascii_digit).collect();
     body.len() >= digits.parse().unwrap_or(0)
+}
+
+/// The sources name no registry: an installation without an image would pull one of that name from elsewhere.
+#[test]
+fn without_an_image_nothing_is_printed() {
+    let ran = run(&[
+        "install",
+        "--print",
+        "--backstop",
+        "with",
+        "--match-conditions",
+        "with",
+    ]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("--image is required") && ran.stderr.contains("registry.example.com/tidegate:"),
+        "{}",
+        ran.stderr
+    );
 }
 
 #[test]

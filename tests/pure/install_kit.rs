@@ -2,7 +2,12 @@
 //!
 //! `UPDATE_EXPECT=1` writes the derived files. Tests that run kubectl or Helm are skipped if it is not installed.
 
+mod bundle;
 mod derived;
+mod olm;
+mod released;
+mod user_roles;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -53,10 +58,14 @@ fn rendered(flags: &[&str]) -> Vec<Value> {
     rendered_in("tidegate", flags)
 }
 
+/// The image of the sources without its tag, which a release replaces: `.invalid` resolves nowhere.
+const IMAGE: &str = "registry.invalid/tidegate";
+
 fn rendered_in(namespace: &str, flags: &[&str]) -> Vec<Value> {
     let mut helm = Command::new("helm");
     helm.args(["template", "tidegate"])
-        .arg(repository("charts/tidegate"));
+        .arg(repository("charts/tidegate"))
+        .args(["--set", &format!("image.repository={IMAGE}")]);
     // Without its own cache and configuration, wherever the tests run.
     helm.args([
         "--namespace",
@@ -129,8 +138,11 @@ fn equal(chart: Vec<Value>, folder: Vec<Value>) {
 
 /// An installation as `tidegate install` prints it.
 pub(crate) fn printed(flags: &str) -> Vec<Value> {
+    let image = format!("--image={IMAGE}:{}", env!("CARGO_PKG_VERSION"));
+    let image = Some(image.as_str()).filter(|_| !flags.contains("--image"));
     let words = ["tidegate", "install", "--print"]
         .into_iter()
+        .chain(image)
         .chain(flags.split_whitespace());
     let cli = Cli::try_parse_from(words).expect("it parses");
     let args = match cli.command {
@@ -143,19 +155,19 @@ pub(crate) fn printed(flags: &str) -> Vec<Value> {
 
 /// What an overlay and its webhooks install, what a chart's values do, and what the program prints for flags that mean the same.
 const SAME: [(&str, &str, &str, &str); 4] = [
-    ("cert-manager", "webhooks", "", "--certificates cert-manager"),
+    (
+        "cert-manager",
+        "webhooks",
+        "certificates.mode=cert-manager",
+        "--certificates cert-manager",
+    ),
     (
         "gate-only",
         "webhooks",
-        "controllers.enabled=false",
+        "controllers.enabled=false,certificates.mode=cert-manager",
         "--certificates cert-manager --workloads gate",
     ),
-    (
-        "self-managed",
-        "webhooks/base",
-        "certificates.mode=self-managed",
-        "",
-    ),
+    ("self-managed", "webhooks/base", "", ""),
     (
         "one-workload",
         "webhooks/base",
@@ -192,10 +204,10 @@ fn elsewhere_and_with_everything_the_chart_and_the_program_install_the_same() {
         ("certificates.mode=cert-manager", "--certificates cert-manager"),
     ] {
         let values = format!(
-            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,ui.enabled=true,image.repository=example.com/t,image.tag=v1"
+            "{values},networkPolicy.enabled=true,monitoring.enabled=true,highAvailability.enabled=true,ui.enabled=true,openshift.enabled=true,image.repository=example.com/t,image.tag=v1"
         );
         let flags = format!(
-            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,web-page"
+            "{flags} --namespace elsewhere --image example.com/t:v1 --with network-policy,monitoring,high-availability,openshift,web-page"
         );
         let program = by_name(printed(&flags));
         assert!(
@@ -233,6 +245,7 @@ fn components_are_the_same_by_kustomize() {
     for (components, flags) in [
         ("high-availability", format!("{two} --with high-availability")),
         ("monitoring", format!("{two} --with monitoring")),
+        ("openshift", format!("{two} --with openshift")),
         ("existing-namespace", format!("{two} --create-namespace=false")),
         ("network-policy", format!("{two} --with network-policy")),
         ("web-page", format!("{two} --with web-page")),
@@ -369,6 +382,7 @@ fn a_namespace_is_created_if_it_is_tidegates_or_on_request() {
         "tidegate",
         "install",
         "--print",
+        "--image=a:1",
         "--create-namespace",
         "--namespace",
     ];
@@ -380,7 +394,16 @@ fn a_namespace_is_created_if_it_is_tidegates_or_on_request() {
         };
         assert_eq!(refused, is_refused, "{namespace}");
     }
-    for image in ["", "bad..image::", "a b", "registry.example.com/", ":tag"] {
+    for image in [
+        "",
+        "bad..image::",
+        "a b",
+        "registry.example.com/",
+        ":tag",
+        "tidegate",
+        "registry.example.com:5000/tidegate",
+        "registry.example.com/tidegate:latest",
+    ] {
         let words = ["tidegate", "install", "--print", "--image", image];
         assert!(Cli::try_parse_from(words).is_err(), "{image}");
     }
@@ -401,6 +424,10 @@ fn the_chart_says_what_it_cannot_do() {
         "gate.replicas=0",
         "certificates.mode=none",
         "image.digest=sha256:1",
+        "image.repository=",
+        "image.tag=latest",
+        "commonLabels.app\\.kubernetes\\.io/name=other",
+        "fullnameOverride=Upper",
         "gate.extraArgs={serve}",
         "unknown=value",
         "oneWorkload.enabled=true,controllers.enabled=false",
@@ -411,7 +438,7 @@ fn the_chart_says_what_it_cannot_do() {
         let ran = Command::new("helm")
             .arg("template")
             .arg(repository("charts/tidegate"))
-            .args(["--set", wrong])
+            .args(["--set", &format!("image.repository={IMAGE},{wrong}")])
             .output();
         assert!(!ran.expect("Helm runs").status.success(), "{wrong}");
     }

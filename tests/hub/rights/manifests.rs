@@ -13,12 +13,13 @@ pub(crate) fn objects(file: &str) -> Vec<Value> {
     documents(&format!("manifests/rbac/{file}"))
 }
 
-/// Returns every file.
+/// Returns every file with the rights of an account. `users.yaml` has roles for users (`install_kit`).
 pub(crate) fn files() -> BTreeSet<String> {
     let folder = repository("manifests/rbac");
     let entries = std::fs::read_dir(folder).expect("the folder");
     let names = entries.map(|entry| entry.expect("an entry").file_name());
-    names.map(|name| name.to_string_lossy().into_owned()).collect()
+    let names = names.map(|name| name.to_string_lossy().into_owned());
+    names.filter(|name| name != "users.yaml").collect()
 }
 
 /// Returns the rules of all roles in a file but those that are for agents.

@@ -1,7 +1,11 @@
 //! The derived files of the installation manifests: their content, and its source.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
+use serde_json::Value;
+
+use super::bundle;
 use crate::kit::manifests::repository;
 
 const NAMESPACE: &str = "{{ .Release.Namespace }}";
@@ -38,7 +42,64 @@ fn template(text: &str, condition: &str) -> String {
             "resourceNames: [tidegate-tls]",
             "resourceNames: [{{ .Values.certificates.secretName }}]",
         );
+    let placed = annotated_accounts(&placed);
     format!("{{{{- if {condition} }}}}\n{placed}{{{{- end }}}}\n")
+}
+
+/// Lets the values annotate every service account. A mapping in braces accepts JSON.
+fn annotated_accounts(text: &str) -> String {
+    let annotations = "{{ with (.Values.serviceAccount).annotations }}, annotations: {{ toJson . }}{{ end }}";
+    let mut lines = Vec::new();
+    let mut of_account = false;
+    for line in text.split('\n') {
+        let closed = line.strip_suffix('}').filter(|_| of_account);
+        lines.push(closed.map_or_else(|| line.to_owned(), |line| format!("{line}{annotations}}}")));
+        of_account = line == "kind: ServiceAccount";
+    }
+    lines.join("\n")
+}
+
+/// The page of the chart: every value with its default and its comment.
+fn chart_readme() -> String {
+    let text = read("charts/tidegate/values.yaml");
+    let values: Value = serde_saphyr::from_str(&text).expect("YAML");
+    let mut path: Vec<(usize, &str)> = Vec::new();
+    let mut comment: Vec<&str> = Vec::new();
+    let mut rows = String::new();
+    for line in text.lines() {
+        let depth = line.len() - line.trim_start().len();
+        let line = line.trim();
+        if let Some(words) = line.strip_prefix("# ") {
+            comment.push(words);
+        } else if line.is_empty() {
+            comment.clear();
+        } else if let Some((key, _)) = line.split_once(':') {
+            path.retain(|(at, _)| *at < depth);
+            path.push((depth, key));
+            if comment.is_empty() {
+                continue;
+            }
+            let names: Vec<&str> = path.iter().map(|(_, name)| *name).collect();
+            let default = values.pointer(&format!("/{}", names.join("/"))).expect("a value");
+            let description = linked(&comment.join(" ")).replace('|', "\\|");
+            let _ = writeln!(rows, "| `{}` | `{default}` | {description} |", names.join("."));
+            comment.clear();
+        }
+    }
+    format!(
+        "<!-- Generated from values.yaml; change that instead. -->\n# Helm chart of Tidegate\n\n\
+         Tidegate validates and manages the add-ons of an Open Cluster Management hub.\n\
+         [Install](../../docs/operate/install.md#with-helm) describes the installation, and\n\
+         [upgrade](../../docs/operate/upgrade.md#with-helm) the upgrade.\n\n\
+         Helm rejects values that `values.schema.json` does not define.\n\n\
+         | value | default | description |\n|---|---|---|\n{rows}"
+    )
+}
+
+/// Links the pages that a comment names.
+fn linked(text: &str) -> String {
+    let page = regex::Regex::new(r"docs/[a-z/]+\.md").expect("a pattern");
+    page.replace_all(text, "[$0](../../$0)").into_owned()
 }
 
 fn definitions() -> Vec<String> {
@@ -121,11 +182,17 @@ fn dashboards() -> String {
 /// What is watched, as `manifests/monitoring` has it.
 fn of_monitoring() -> [(String, String); 4] {
     let rules = joined(&["manifests/monitoring/prometheusrule.yaml".to_owned()]);
+    let label = "    app.kubernetes.io/name: tidegate\nspec:\n";
+    let labels = "{{- with .Values.monitoring.labels }}\n    {{- toYaml . | nindent 4 }}\n    {{- end }}";
+    let labelled = label.replace("\nspec", &format!("\n    {labels}\nspec"));
     let deploy = |name: &str| format!("manifests/deploy/components/monitoring/{name}.yaml");
     let chart = |name: &str| format!("charts/tidegate/templates/monitoring-{name}.yaml");
     let condition = ".Values.monitoring.enabled";
     [
-        (chart("rules"), template(&rules, condition)),
+        (
+            chart("rules"),
+            template(&rules, condition).replace(label, &labelled),
+        ),
         (chart("dashboards"), template(&dashboards(), condition)),
         (deploy("rules"), rules),
         (deploy("dashboards"), dashboards()),
@@ -169,11 +236,19 @@ pub(super) fn derived() -> BTreeMap<String, String> {
         one("manifests/rbac/registration.yaml"),
     );
     let certificate = one("certs/cert-manager.yaml");
+    let users = one("manifests/rbac/users.yaml");
     let deploy = |name: &str| format!("manifests/deploy/{name}");
     let chart = |name: &str| format!("charts/tidegate/{name}");
     let mut files = BTreeMap::from([
         (deploy("gate/definitions.yaml"), joined(&definitions())),
         (deploy("gate/rights.yaml"), gate.clone()),
+        (deploy("gate/users.yaml"), users.clone()),
+        // Values of an older release, which `helm upgrade --reuse-values` keeps, have no `userRoles`.
+        (
+            chart("templates/rights-users.yaml"),
+            template(&users, "ne (toString (.Values.userRoles).enabled) \"false\""),
+        ),
+        (chart("README.md"), chart_readme()),
         (deploy("controllers/rights.yaml"), controllers.clone()),
         (deploy("controllers/registration.yaml"), registration.clone()),
         (
@@ -211,6 +286,7 @@ pub(super) fn derived() -> BTreeMap<String, String> {
         ),
     ]);
     files.extend(of_choices());
+    files.extend(bundle::files());
     files.extend(of_monitoring());
     for path in definitions() {
         let name = path.rsplit('/').next().expect("a name").to_owned();

@@ -48,6 +48,8 @@ pub enum Extra {
     NetworkPolicy,
     /// Resources for Prometheus' operator, and a Grafana dashboard.
     Monitoring,
+    /// Pods whose user and group OpenShift assigns.
+    OpenShift,
     /// The web page, which the controllers serve.
     WebPage,
 }
@@ -210,6 +212,7 @@ fn folders(choice: &Choice) -> Vec<&'static str> {
         Extra::HighAvailability => "components/high-availability",
         Extra::NetworkPolicy => "components/network-policy",
         Extra::Monitoring => "components/monitoring",
+        Extra::OpenShift => "components/openshift",
         Extra::WebPage if choice.workloads == Workloads::One => "components/web-page-one-workload",
         Extra::WebPage => "components/web-page",
     }));
