@@ -76,6 +76,7 @@ mod tools;
 mod traces;
 mod upgraded;
 mod upgrades;
+mod user_roles;
 mod v1beta1;
 mod versions;
 mod waiting_for_ocm;
