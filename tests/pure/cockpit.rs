@@ -5,8 +5,8 @@
 
 use crate::kit::approvals::approval;
 use insight::cockpit::{
-    Approve, ClusterState, Decision, Form, Line, Phase, Picture, Rollouts, Steer, Stopwatch, Target, Verb,
-    WHOLE, Writing, addon, list, status, steer, upgrade,
+    Approve, ClusterState, Decision, Form, Line, Phase, Picture, Rollouts, Steer, SteerClient, Stopwatch,
+    Target, Verb, WHOLE, Writing, addon, list, status, steer, upgrade,
 };
 use insight::offline::Hub;
 use jiff::Timestamp;
@@ -113,6 +113,7 @@ impl Scene {
             picture: &self.picture(target),
             store: &self.store,
             reason: None,
+            client: SteerClient::CommandLine,
         };
         steer(ask, now()).map_err(|refusal| refusal.to_string())
     }

@@ -17,6 +17,7 @@ pub use args::{
     RolloutHubArgs, StatusArgs, SteerArgs, UnfreezeArgs,
 };
 pub(super) use hub::{Named, events, names_on_hub, raw};
-pub(super) use run::run;
+pub(super) use run::{run, steered_from};
 #[cfg(feature = "top")]
 pub use top::TopArgs;
+pub(super) use write::{NotAllowed, Request};

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use kube::Client;
 
 use super::args::{
     ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
@@ -18,12 +19,12 @@ use super::write::{Outcome, Request, put};
 use crate::cli::print::{OutputFormat, print};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    Approve, Decision, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, find, history, history_json,
-    list, status, steer, written,
+    Approve, Decision, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, history, history_json, list,
+    status, steer, written,
 };
 use kubernetes::field::Shown;
 use serde_json::{Value, json};
-use store::Settings;
+use store::{Settings, Store};
 
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     match &args.command {
@@ -143,6 +144,7 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
     let request = Request {
         dry_run: args.dry_run,
         force: args.force,
+        ..Request::default()
     };
     let page = steered(&args.hub, &args.name, verb, args.reason.as_deref(), request)?;
     print(&painted(&page))?;
@@ -165,40 +167,53 @@ pub(in crate::cli) fn steered(
         (known, _) => known?,
     };
     let store = live::read(place)?.store(known);
-    let target = find(&insight::cockpit::Rollouts::of(&store), name)
-        .map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
-    let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     connect::serving_runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;
-        let mut wait = FIRST_WAIT;
-        loop {
-            let object = raw(&client, &target).await?;
-            let settings = stored_settings(&client, &target).await?;
-            let ask = Steer {
-                verb,
-                object: &object,
-                settings: &settings,
-                picture: &picture,
-                store: &store,
-                reason,
-            };
-            let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
-            match put(&client, &target, (&object, &settings), verb, &writing, request).await? {
-                Outcome::Written { taken_from } => {
-                    let mut page = written(&target, verb, writing, &taken_from, request.dry_run);
-                    let notes = notes.into_iter();
-                    page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
-                    return Ok(page);
-                }
-                // Its controllers write its status all the time, and the gate takes its own: the request is decided again.
-                Outcome::Changed(_) if wait < LAST_WAIT => {
-                    tokio::time::sleep(wait).await;
-                    wait *= 2;
-                }
-                Outcome::Changed(why) => return Err(restless(&target, why)),
-            }
-        }
+        let mut page = steered_from(&client, store, name, verb, reason, request).await?;
+        let notes = notes.into_iter();
+        page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
+        Ok(page)
     })
+}
+
+/// Writes what a verb means on a hub as it was read just now, and returns what it wrote.
+pub(in crate::cli) async fn steered_from(
+    client: &Client,
+    store: Store,
+    name: &str,
+    verb: &Verb,
+    reason: Option<&str>,
+    request: Request,
+) -> Result<Vec<Line>, CliError> {
+    let now = Timestamp::now();
+    let target = meant(&store, name)?;
+    let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
+    let mut wait = FIRST_WAIT;
+    loop {
+        let object = raw(client, &target).await?;
+        let settings = stored_settings(client, &target).await?;
+        let ask = Steer {
+            verb,
+            object: &object,
+            settings: &settings,
+            picture: &picture,
+            store: &store,
+            reason,
+            client: request.client,
+        };
+        let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
+        match put(client, &target, (&object, &settings), verb, &writing, request).await? {
+            Outcome::Written { taken_from } => {
+                return Ok(written(&target, verb, writing, &taken_from, request.dry_run));
+            }
+            // Its controllers write its status all the time, and the gate takes its own: the request is decided again.
+            Outcome::Changed(_) if wait < LAST_WAIT => {
+                tokio::time::sleep(wait).await;
+                wait *= 2;
+            }
+            Outcome::Changed(why) => return Err(restless(&target, why)),
+        }
+    }
 }
 
 /// How long a verb waits after its first write that came too late; twice as long after each further one.

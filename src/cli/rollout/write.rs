@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::hub::api;
 use crate::cli::CliError;
 use crate::controllers::resource;
-use insight::cockpit::{Form, Target, Verb, Writing, conflicting, owners_of_spec, programs};
+use insight::cockpit::{Form, SteerClient, Target, Verb, Writing, conflicting, owners_of_spec, programs};
 use store::{Kind, ObjectKey};
 
 /// How a verb is written.
@@ -21,6 +21,8 @@ pub(in crate::cli) struct Request {
     pub(in crate::cli) dry_run: bool,
     /// Write over what programs own.
     pub(in crate::cli) force: bool,
+    /// Where the user runs the verb.
+    pub(in crate::cli) client: SteerClient,
 }
 
 /// What became of a write.
@@ -39,6 +41,27 @@ pub(in crate::cli) enum Outcome {
 #[derive(Debug, thiserror::Error)]
 #[error("{} owns the field and would revert the change; change it there, or overwrite it with --force", .0.join(" and "))]
 struct Owned(Vec<String>);
+
+/// The user may not make the change.
+#[derive(Debug, thiserror::Error)]
+#[error("the hub does not allow {user} to {act}; an administrator can grant this with RBAC")]
+pub(in crate::cli) struct NotAllowed {
+    user: String,
+    /// What RBAC does not allow: a verb, a resource and a scope.
+    act: String,
+}
+
+impl NotAllowed {
+    /// Reads the message of an API server about a missing permission. A webhook that rejects a change has another one.
+    fn of(message: &str) -> Option<Self> {
+        let (_, rest) = message.split_once(" is forbidden: User \"")?;
+        let (user, act) = rest.split_once("\" cannot ")?;
+        Some(Self {
+            user: user.to_owned(),
+            act: act.replace('"', ""),
+        })
+    }
+}
 
 /// The hub takes no such change.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +91,7 @@ pub(in crate::cli) async fn put(
         name: &target.name,
         params: PatchParams {
             dry_run: request.dry_run,
-            field_manager: Some(verb.manager().to_owned()),
+            field_manager: Some(verb.manager(request.client).to_owned()),
             ..PatchParams::default()
         },
     };
@@ -81,7 +104,7 @@ pub(in crate::cli) async fn put(
             let owners: Vec<String> = writing
                 .owners
                 .iter()
-                .filter(|owner| *owner != verb.manager())
+                .filter(|owner| *owner != verb.manager(request.client))
                 .cloned()
                 .collect();
             allowed(&owners, request)?;
@@ -93,7 +116,7 @@ pub(in crate::cli) async fn put(
         Form::Create => {
             let params = PostParams {
                 dry_run: request.dry_run,
-                field_manager: Some(verb.manager().to_owned()),
+                field_manager: Some(verb.manager(request.client).to_owned()),
             };
             let body = serde_json::from_value(body).map_err(CliError::acting("read the hub"))?;
             match hub.api.create(&params, &body).await {
@@ -139,7 +162,7 @@ async fn decide(
             name: name.unwrap_or_default(),
             params: PatchParams {
                 dry_run: request.dry_run,
-                field_manager: Some(verb.manager().to_owned()),
+                field_manager: Some(verb.manager(request.client).to_owned()),
                 ..PatchParams::default()
             },
         };
@@ -155,7 +178,7 @@ async fn decide(
 
 /// Gives objects the content back that was kept of them: first, so that nothing refers to what is not there.
 async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Request) -> Result<(), CliError> {
-    let manager = Some(verb.manager().to_owned());
+    let manager = Some(verb.manager(request.client).to_owned());
     for wanted in &writing.restores {
         let Some(kind) = Kind::of_object(wanted) else {
             continue;
@@ -181,7 +204,7 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         if found.get("spec") == Some(spec) {
             continue;
         }
-        allowed(&owners_of_spec(&found, verb.manager()), request)?;
+        allowed(&owners_of_spec(&found, verb.manager(request.client)), request)?;
         let version = &found["metadata"]["resourceVersion"];
         let patch: json_patch::Patch = serde_json::from_value(json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
@@ -250,11 +273,33 @@ pub(super) fn refused(error: kube::Error) -> CliError {
     match error {
         kube::Error::Api(status) => CliError::Serve {
             part: "the change",
-            source: Box::new(Refused(status.message.clone())),
+            source: match NotAllowed::of(&status.message) {
+                Some(error) => Box::new(error),
+                None => Box::new(Refused(status.message.clone())),
+            },
         },
         other => CliError::Act {
             act: "write to the hub",
             source: Box::new(other),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_permission_is_no_rejected_change() {
+        let message = "addonrollouts.tidegate.io \"hello\" is forbidden: User \"system:serviceaccount:default:reader\" cannot patch \
+                       resource \"addonrollouts\" in API group \"tidegate.io\" at the cluster scope";
+        let error = NotAllowed::of(message).expect("a missing permission");
+        assert_eq!(
+            error.to_string(),
+            "the hub does not allow system:serviceaccount:default:reader to patch resource addonrollouts in API group tidegate.io at the \
+             cluster scope; an administrator can grant this with RBAC"
+        );
+        let rejected = "admission webhook \"x\" denied the request: addonrollouts \"hello\" is forbidden: spec.pause: Invalid value";
+        assert!(NotAllowed::of(rejected).is_none());
     }
 }

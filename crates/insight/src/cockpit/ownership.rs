@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 /// Field managers of people: what they wrote by hand, they change by hand.
-const OF_PEOPLE: [&str; 2] = ["kubectl", "tidegate-rollout"];
+const OF_PEOPLE: [&str; 3] = ["kubectl", "tidegate-rollout", "tidegate-web"];
 
 /// Returns whether a field manager is a tool by which people write.
 fn is_by_hand(manager: &str) -> bool {
@@ -80,6 +80,7 @@ mod tests {
         assert_eq!(of("f:a/b"), ["argocd-controller"]);
         assert_eq!(of("f:x"), [] as [&str; 0]);
         assert!(is_by_hand("kubectl-annotate") && is_by_hand("tidegate-rollout-pause"));
+        assert!(is_by_hand("tidegate-web-undo"));
         assert!(!is_by_hand("argocd-controller") && !is_by_hand("tidegate"));
     }
 

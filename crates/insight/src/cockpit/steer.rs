@@ -53,15 +53,31 @@ impl Verb {
     }
 
     /// Returns its field manager. Each verb has its own: server-side apply removes fields that a manager does not apply any more.
-    pub const fn manager(&self) -> &'static str {
-        match self {
-            Self::Pause(_) | Self::Resume(_) => "tidegate-rollout-pause",
-            Self::Promote(_) => "tidegate-rollout-promote",
-            Self::Approve(_) => "tidegate-rollout-approve",
-            Self::Retry => "tidegate-rollout-retry",
-            Self::Undo => "tidegate-rollout-undo",
+    pub const fn manager(&self, client: SteerClient) -> &'static str {
+        use SteerClient::{CommandLine, WebPage};
+        match (self, client) {
+            (Self::Pause(_) | Self::Resume(_), CommandLine) => "tidegate-rollout-pause",
+            (Self::Pause(_) | Self::Resume(_), WebPage) => "tidegate-web-pause",
+            (Self::Promote(_), CommandLine) => "tidegate-rollout-promote",
+            (Self::Promote(_), WebPage) => "tidegate-web-promote",
+            (Self::Approve(_), CommandLine) => "tidegate-rollout-approve",
+            (Self::Approve(_), WebPage) => "tidegate-web-approve",
+            (Self::Retry, CommandLine) => "tidegate-rollout-retry",
+            (Self::Retry, WebPage) => "tidegate-web-retry",
+            (Self::Undo, CommandLine) => "tidegate-rollout-undo",
+            (Self::Undo, WebPage) => "tidegate-web-undo",
         }
     }
+}
+
+/// The client of a user who runs a verb.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SteerClient {
+    /// A command, or the terminal page.
+    #[default]
+    CommandLine,
+    /// The web page.
+    WebPage,
 }
 
 /// The verb cannot be executed.
@@ -91,6 +107,8 @@ pub struct Steer<'a> {
     pub store: &'a Store,
     /// Why it is done, in the words of the user of the verb.
     pub reason: Option<&'a str>,
+    /// Where the user runs it.
+    pub client: SteerClient,
 }
 
 /// Returns what a verb writes, or why it cannot be executed.

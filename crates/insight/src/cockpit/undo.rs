@@ -46,7 +46,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
             says.push(told);
         }
     }
-    if let Some(before) = applied(ask.object, ask.verb.manager()).get("spec") {
+    if let Some(before) = applied(ask.object, ask.verb.manager(ask.client)).get("spec") {
         repeat(&mut spec, before);
     }
     as_on_the_hub(&mut spec, ask.object);
@@ -158,7 +158,7 @@ fn exists(view: &View<'_>, change: &Change, from: &Content) -> Result<Option<Str
         .then(|| format!("the content of {object} differs from its last known good content")))
 }
 
-fn reference(of: &str, object: &str) -> ConfigRef {
+pub(super) fn reference(of: &str, object: &str) -> ConfigRef {
     let (resource, group) = of.split_once('.').unwrap_or((of, ""));
     let (namespace, name) = object.split_once('/').unwrap_or(("", object));
     ConfigRef {

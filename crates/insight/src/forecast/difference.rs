@@ -52,6 +52,18 @@ pub(super) fn of_works(old: &Value, new: &Value) -> Vec<Difference> {
     all
 }
 
+/// Returns the fields that tell two configurations apart, the manifests of templates by kind and name.
+pub(crate) fn of_configs(old: &Value, new: &Value) -> Vec<Difference> {
+    let mut all = Vec::new();
+    let spec = |config: &Value| config.get("spec").cloned().unwrap_or_default();
+    let (mut old, mut new) = (spec(old), spec(new));
+    let manifests = "/agentSpec/workload/manifests";
+    let (before, after) = (taken(&mut old, manifests), taken(&mut new, manifests));
+    compare_items("", &before, &after, manifest, &mut all);
+    compare("spec", Some(&old), Some(&new), &mut all);
+    all
+}
+
 /// How an item is called.
 type Name = fn(&Value) -> String;
 
@@ -227,6 +239,36 @@ mod tests {
                 format!(r#"{path}[0].value "1" "2""#),
                 format!(r#"{path}[1] {{"name":"A","value":"2"}} absent"#)
             ]
+        );
+    }
+
+    #[test]
+    fn configurations_are_compared_by_field_and_templates_by_manifest() {
+        let config =
+            |value: &str| json!({"spec": {"customizedVariables": [{"name": "GREETING", "value": value}]}});
+        let told = |old: &Value, new: &Value| {
+            let each = of_configs(old, new).into_iter();
+            each.map(|one| (one.path, one.old, one.new)).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            told(&config("hello"), &config("ahoy")),
+            [(
+                "spec.customizedVariables[GREETING].value".to_owned(),
+                Some(json!("hello")),
+                Some(json!("ahoy"))
+            )]
+        );
+        let template = |value: &str| {
+            let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": value}});
+            json!({"spec": {"addonName": "a", "agentSpec": {"workload": {"manifests": [secret]}}}})
+        };
+        assert_eq!(
+            told(&template("cGxhaW4="), &template("b3RoZXI=")),
+            [(
+                "Secret s: data.k".to_owned(),
+                Some(json!("(hidden)")),
+                Some(json!("(hidden)"))
+            )]
         );
     }
 
