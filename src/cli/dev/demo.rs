@@ -25,6 +25,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const MOST_TRIES: usize = 20;
 /// What the gate and the API server answer then: too many requests, no answer in time.
 const ASK_AGAIN: [u16; 2] = [429, 504];
+/// The field manager of `kubectl apply`: a user may change what the demo has set, as if a user had applied it.
+const MANAGER: &str = "kubectl-client-side-apply";
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// Stores every object of the examples that is not there yet, and waits until the add-on has begun on every cluster, so
@@ -110,7 +112,11 @@ async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Erro
         ),
         Scope::Cluster => Api::all_with(client.clone(), &resource),
     };
-    match api.create(&PostParams::default(), &object).await {
+    let params = PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    };
+    match api.create(&params, &object).await {
         Ok(_) => Ok(()),
         // It is there already, such as the set that the clusters make: it keeps its spec, and kubectl's note is added.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => note(&api, &object).await,
