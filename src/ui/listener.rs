@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -190,9 +191,8 @@ async fn serve(
     let service = service_fn(move |request: Request<Incoming>| {
         let (state, connection) = (Arc::clone(state), Arc::clone(connection));
         async move {
-            // Nothing is read but the head: the page only reads.
-            let (parts, _) = request.into_parts();
-            let answer = state.answer(parts).await;
+            let (parts, body) = request.into_parts();
+            let answer = state.answer(parts, Body::new(body)).await;
             if answer.extensions().get::<Known>().is_some() {
                 connection.answered(is_stream(&answer));
             }

@@ -1,11 +1,13 @@
 //! A web page that shows rollouts, and its authentication.
 //!
-//! Decides who may see what of the cockpit's pictures, and over which requests. Never decides what a picture says, changes nothing on a
-//! hub, and answers nothing but GET: what it shows a person, the hub would show that person.
+//! Decides who may see what of the cockpit's pictures, and over which requests. Never decides what a picture says. What a user sees and
+//! does here, the hub allows that user: an action is sent to the hub with the token of the user, and with no other credential.
 
 mod access;
+mod action;
 mod answer;
 mod assets;
+mod fleet;
 mod guard;
 mod listener;
 mod places;
@@ -16,6 +18,7 @@ mod stream;
 mod viewers;
 mod visibility;
 
+pub use action::{Action, NotDone};
 pub use listener::{Page, PageOptions, Visitors};
-pub use state::{Ask, Sources, Token};
+pub use state::{About, Ask, Sources, Token};
 pub use viewers::Interest;

@@ -15,8 +15,18 @@ pub(super) enum Route {
     Rollout(Target),
     /// What the hub remembers of one.
     History(Target),
+    /// The changed fields of its configurations.
+    Changes(Target),
     /// Why a cluster is where it is.
     Why(Target, String),
+    /// All rollouts by all clusters.
+    Fleet,
+    /// One cluster with all its rollouts.
+    Cluster(String),
+    /// The hub and the user.
+    About,
+    /// What a user does: the word of the verb.
+    Act(String, Target),
     /// What the audit has found.
     Findings,
     /// What changes, as it does: the list, and one rollout if it is named.
@@ -34,8 +44,14 @@ pub(super) fn route(path: &str) -> Option<Route> {
         "/app.js" => return Some(Route::Asset("app.js")),
         "/grid.js" => return Some(Route::Asset("grid.js")),
         "/live.js" => return Some(Route::Asset("live.js")),
+        "/actions.js" => return Some(Route::Asset("actions.js")),
+        "/fleet.js" => return Some(Route::Asset("fleet.js")),
+        "/report.js" => return Some(Route::Asset("report.js")),
+        "/words.js" => return Some(Route::Asset("words.js")),
         "/icon.svg" => return Some(Route::Asset("icon.svg")),
         "/api/rollouts" => return Some(Route::List),
+        "/api/fleet" => return Some(Route::Fleet),
+        "/api/about" => return Some(Route::About),
         "/api/findings" => return Some(Route::Findings),
         "/api/stream" => return Some(Route::Stream(None)),
         _ => {}
@@ -44,6 +60,13 @@ pub(super) fn route(path: &str) -> Option<Route> {
     match what {
         "rollouts" => target(rest).map(Route::Rollout),
         "history" => target(rest).map(Route::History),
+        "changes" => target(rest).map(Route::Changes),
+        "clusters" => name(rest).map(|cluster| Route::Cluster(cluster.to_owned())),
+        "act" => {
+            let (verb, rest) = rest.split_once('/')?;
+            let verb = name(verb)?.to_owned();
+            target(rest).map(|target| Route::Act(verb, target))
+        }
         "stream" => target(rest).map(|target| Route::Stream(Some(target))),
         "why" => {
             let (cluster, rest) = rest.split_once('/')?;
@@ -94,6 +117,16 @@ mod tests {
                 Some(Route::Why(Target::addon("hello"), "cluster1".to_owned())),
             ),
             ("/api/stream", Some(Route::Stream(None))),
+            (
+                "/api/clusters/cluster1",
+                Some(Route::Cluster("cluster1".to_owned())),
+            ),
+            (
+                "/api/act/pause/mcu/default/to-4-12",
+                Some(Route::Act("pause".to_owned(), upgrade())),
+            ),
+            ("/api/act/pause", None),
+            ("/api/clusters/a/b", None),
             (
                 "/api/stream/mcu/default/to-4-12",
                 Some(Route::Stream(Some(upgrade()))),

@@ -1,13 +1,14 @@
 //! Requests in, answers out.
 //!
 //! Decides what a request gets: a file of the page to any visitor, anything of the hub only to a person whom the hub lets see it.
-//! What the pictures do not have (events, the reasons of one cluster) is read from the hub as that very person.
+//! What the pictures do not have (events, the reasons of one cluster) is read from the hub as that very person, and what a person does
+//! is written as that very person.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Response, StatusCode, header};
 use futures::future::BoxFuture;
@@ -17,8 +18,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::access::{Access, Person};
+use super::action::{self, Action, NotDone};
 use super::answer::{answer, found, packed, reads_gzip, refused};
 use super::assets;
+use super::fleet;
 use super::guard::foreign;
 use super::reviews::Unanswered;
 use super::route::{Route, route};
@@ -33,6 +36,10 @@ const LONGEST_TOKEN: usize = 16 << 10;
 const FIRST_SIGHT: Duration = Duration::from_secs(20);
 /// How many whole readings of the hub go on at once.
 const READINGS: usize = 2;
+/// How many actions go on at once; a further one waits.
+const WRITINGS: usize = 2;
+/// How long a request may take to come.
+const PATIENCE: Duration = Duration::from_secs(10);
 /// How long one may take.
 const READING: Duration = Duration::from_secs(30);
 
@@ -64,6 +71,24 @@ pub trait Ask: Send + Sync {
     ) -> BoxFuture<'static, Result<Value, String>>;
     /// Returns what the hub remembers of a rollout.
     fn history(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
+    /// Returns the changed fields of its configurations.
+    fn changes(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
+    /// Does what a user asks for, and returns what was written.
+    fn act(
+        &self,
+        token: Option<Token>,
+        target: Target,
+        action: Action,
+    ) -> BoxFuture<'static, Result<Value, NotDone>>;
+}
+
+/// What the page is about.
+#[derive(Clone, Debug, Default)]
+pub struct About {
+    /// The name or address of the hub.
+    pub hub: String,
+    /// The version of this program.
+    pub version: &'static str,
 }
 
 /// What is shown.
@@ -75,6 +100,8 @@ pub struct Sources {
     pub findings: Option<watch::Receiver<Arc<Told>>>,
     /// Where it is noted that a page is open.
     pub interest: Interest,
+    /// The hub.
+    pub about: About,
 }
 
 /// A response to an authenticated user, or to any visitor if the hub does not authenticate.
@@ -90,6 +117,7 @@ pub(super) struct PageState {
     pub(super) hosts: BTreeSet<String>,
     pub(super) stop: CancellationToken,
     readings: Semaphore,
+    writings: Semaphore,
     pub(super) followers: Followers,
 }
 
@@ -107,26 +135,37 @@ impl PageState {
             hosts,
             stop: CancellationToken::new(),
             readings: Semaphore::new(READINGS),
+            writings: Semaphore::new(WRITINGS),
             followers: Followers::default(),
         }
     }
 
     /// Answers a request, packed where the client reads gzip.
-    pub(super) async fn answer(self: &Arc<Self>, request: Parts) -> Response<Body> {
+    pub(super) async fn answer(self: &Arc<Self>, request: Parts, body: Body) -> Response<Body> {
         let reads_gzip = reads_gzip(&request.headers);
-        let answer = self.answered(request).await;
+        let answer = self.answered(request, body).await;
         if reads_gzip { packed(answer).await } else { answer }
     }
 
-    async fn answered(self: &Arc<Self>, request: Parts) -> Response<Body> {
+    async fn answered(self: &Arc<Self>, request: Parts, body: Body) -> Response<Body> {
         if let Some(foreign) = foreign(&request.headers, &request.uri, &self.hosts) {
             return refused(StatusCode::FORBIDDEN, foreign.told());
         }
         let Some(route) = route(request.uri.path()) else {
             return refused(StatusCode::NOT_FOUND, "there is no such page");
         };
-        if !matches!(request.method, Method::GET | Method::HEAD) {
-            return refused(StatusCode::METHOD_NOT_ALLOWED, "the page is read-only");
+        let is_action = matches!(route, Route::Act(..));
+        let is_right = match request.method {
+            Method::GET | Method::HEAD => !is_action,
+            Method::POST => is_action,
+            _ => false,
+        };
+        if !is_right {
+            let why = "actions are sent with POST, everything else is read with GET";
+            return refused(StatusCode::METHOD_NOT_ALLOWED, why);
+        }
+        if let Some(why) = action::is_forged(&request.headers).filter(|_| is_action) {
+            return refused(StatusCode::FORBIDDEN, why);
         }
         if let Route::Asset(name) = route {
             return assets::find(name).map_or_else(
@@ -137,7 +176,10 @@ impl PageState {
         let token = token(&request.headers);
         match self.person(token.as_ref()).await {
             Ok(Some(person)) => {
-                let mut told = self.tell(route, person, token).await;
+                let mut told = match route {
+                    Route::Act(verb, target) => self.act(&person, &verb, target, token, body).await,
+                    route => self.tell(route, person, token).await,
+                };
                 told.extensions_mut().insert(Known);
                 told
             }
@@ -158,12 +200,18 @@ impl PageState {
     async fn tell(self: &Arc<Self>, route: Route, person: Person, token: Option<Token>) -> Response<Body> {
         self.sources.interest.note();
         let told = match route {
-            Route::Asset(_) => return refused(StatusCode::NOT_FOUND, "there is no such page"),
+            Route::Asset(_) | Route::Act(..) => {
+                return refused(StatusCode::NOT_FOUND, "there is no such page");
+            }
             Route::Stream(target) => return self.stream(&person, token, target),
             Route::Findings => self.findings(&person).await,
             Route::List => self.list(&person).await,
             Route::Rollout(target) => self.rollout(&person, &target).await,
             Route::History(target) => self.history(&person, target, token).await,
+            Route::Changes(target) => self.changes(&person, target, token).await,
+            Route::Fleet => self.fleet(&person).await,
+            Route::Cluster(name) => self.cluster(&person, &name).await,
+            Route::About => Ok(self.about(&person)),
             Route::Why(target, cluster) => self.why(&person, target, cluster, token).await,
         };
         match told {
@@ -257,6 +305,93 @@ impl PageState {
         }
         self.read(self.asks.why(self.as_whom(token), target, cluster))
             .await
+    }
+
+    async fn changes(&self, person: &Person, target: Target, token: Option<Token>) -> Result<Value, Refusal> {
+        self.seen(person, &target).await?;
+        self.read(self.asks.changes(self.as_whom(token), target)).await
+    }
+
+    /// Returns every rollout as a person may see it.
+    async fn all_seen(&self, person: &Person) -> Result<Vec<Arc<Picture>>, Refusal> {
+        let pictures = self.pictures().await?;
+        let mut seen = Vec::new();
+        for picture in pictures.iter() {
+            let grants = self.grants_within(person, &pictures, picture).await?;
+            seen.extend(visibility::rollout(picture, &grants).map(|(picture, _)| picture));
+        }
+        Ok(seen)
+    }
+
+    async fn fleet(&self, person: &Person) -> Result<Value, Refusal> {
+        Ok(fleet::matrix(&self.all_seen(person).await?))
+    }
+
+    async fn cluster(&self, person: &Person, name: &str) -> Result<Value, Refusal> {
+        fleet::cluster(&self.all_seen(person).await?, name).ok_or_else(no_such)
+    }
+
+    fn about(&self, person: &Person) -> Value {
+        let user = match person {
+            Person::Anonymous => None,
+            Person::Known(_, user) => user.username.as_deref(),
+        };
+        let About { hub, version } = &self.sources.about;
+        json!({"hub": hub, "version": version, "user": user})
+    }
+
+    /// Does what a user asks for: with the token of the user, and with no other credential.
+    async fn act(
+        self: &Arc<Self>,
+        person: &Person,
+        verb: &str,
+        target: Target,
+        token: Option<Token>,
+        body: Body,
+    ) -> Response<Body> {
+        self.sources.interest.note();
+        let body = tokio::time::timeout(PATIENCE, to_bytes(body, action::LONGEST_BODY)).await;
+        let Ok(Ok(body)) = body else {
+            return refused(
+                StatusCode::BAD_REQUEST,
+                "the body of the request is too long, or incomplete",
+            );
+        };
+        let done = self.acted(person, verb, target, token, &body).await;
+        match done {
+            Ok(value) => found(&value),
+            Err(Refusal::Unsaid(unanswered)) => unsaid(&unanswered),
+            Err(Refusal::Because(status, why)) => refused(status, &why),
+        }
+    }
+
+    async fn acted(
+        &self,
+        person: &Person,
+        verb: &str,
+        target: Target,
+        token: Option<Token>,
+        body: &Bytes,
+    ) -> Result<Value, Refusal> {
+        let action =
+            action::read(verb, body).map_err(|why| Refusal::Because(StatusCode::BAD_REQUEST, why))?;
+        self.seen(person, &target).await?;
+        let busy = |why: &str| Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
+        let place = tokio::time::timeout(READING, self.writings.acquire()).await;
+        let Ok(Ok(_place)) = place else {
+            return Err(busy("too many actions at the same time; try again later"));
+        };
+        let acting = self.asks.act(self.as_whom(token), target, action);
+        let Ok(done) = tokio::time::timeout(READING, acting).await else {
+            return Err(busy(
+                "the hub took too long; the change may be stored: check the rollout before you try again",
+            ));
+        };
+        done.map_err(|error| match error {
+            NotDone::NotAllowed(why) => Refusal::Because(StatusCode::FORBIDDEN, why),
+            NotDone::Rejected(why) => Refusal::Because(StatusCode::CONFLICT, why),
+            NotDone::Failed(why) => Refusal::Because(StatusCode::BAD_GATEWAY, why),
+        })
     }
 
     /// Where the hub does not authenticate, a token that a request brings is not looked at.

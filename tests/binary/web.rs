@@ -1,4 +1,4 @@
-//! The web page over HTTP: its data equals `rollout status -o json`, and users see only what their RBAC allows.
+//! The web page over HTTP: its data equals `rollout status -o json`, and users see and do only what their RBAC allows.
 //!
 //! `tests/scripts/web/run` tests the page in a browser.
 
@@ -19,20 +19,31 @@ const POLICY: &str = "content-security-policy: default-src 'none'; script-src 's
                       base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 fn ask(address: &str, path: &str, lines: &[&str]) -> TcpStream {
+    send(address, "GET", path, lines, "")
+}
+
+fn send(address: &str, method: &str, path: &str, lines: &[&str], body: &str) -> TcpStream {
     let mut tcp = TcpStream::connect(address).expect("the page is served");
     tcp.set_read_timeout(Some(PATIENCE)).expect("a time-out");
-    let mut text = format!("GET {path} HTTP/1.1\r\nconnection: close\r\n");
+    let mut text = format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n");
     for line in lines {
         text.extend([line, "\r\n"]);
     }
-    write!(tcp, "{text}\r\n").expect("it is read");
+    if !body.is_empty() {
+        let length = format!("content-length: {}\r\n", body.len());
+        text.push_str(&length);
+    }
+    write!(tcp, "{text}\r\n{body}").expect("it is read");
     tcp
 }
 
 /// Returns status, head and body of an answer.
 pub(crate) fn told(address: &str, path: &str, lines: &[&str]) -> (u16, String, String) {
+    answered(ask(address, path, lines))
+}
+
+fn answered(mut tcp: TcpStream) -> (u16, String, String) {
     let mut all = String::new();
-    let mut tcp = ask(address, path, lines);
     tcp.read_to_string(&mut all).expect("an answer");
     let (head, body) = all.split_once("\r\n\r\n").expect("a head");
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
@@ -101,7 +112,17 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
         !head.contains("set-cookie") && html.contains("<html lang=\"en\""),
         "{head}"
     );
-    for file in ["/app.js", "/grid.js", "/live.js", "/style.css", "/icon.svg"] {
+    for file in [
+        "/app.js",
+        "/actions.js",
+        "/fleet.js",
+        "/grid.js",
+        "/live.js",
+        "/report.js",
+        "/words.js",
+        "/style.css",
+        "/icon.svg",
+    ] {
         assert_eq!(told(&address, file, &[HOST]).0, 200, "{file}");
     }
     unauthorized_requests_get_nothing(&address);
@@ -199,6 +220,28 @@ fn unauthorized_requests_get_nothing(address: &str) {
     let mut all = String::new();
     tcp.read_to_string(&mut all).expect("an answer");
     assert!(all.starts_with("HTTP/1.1 405"), "{all}");
+    assert_eq!(told(address, "/api/act/pause/helloworld", &[HOST]).0, 405);
+}
+
+/// What the page sends with an action.
+const ACTION: [&str; 4] = [
+    HOST,
+    "origin: http://127.0.0.1",
+    "tidegate-action: 1",
+    "content-type: application/json",
+];
+
+/// Does an action as a user; returns the status and the message.
+fn act(address: &str, what: &str, bearer: &str, body: &Value) -> (u16, Value) {
+    let lines = [&ACTION[..], &[bearer]].concat();
+    let (status, _, body) = answered(send(
+        address,
+        "POST",
+        &format!("/api/act/{what}"),
+        &lines,
+        &body.to_string(),
+    ));
+    (status, parsed(&body))
 }
 
 const CLUSTERS: usize = 3;
@@ -275,9 +318,9 @@ fn bearer(admin: &Path, name: &str) -> String {
     )
 }
 
-/// Creates users who may read nothing, everything, and a single cluster.
+/// Creates users who may read nothing, everything, and a single cluster, and one who may also pause.
 fn people(admin: &Path) {
-    for name in ["unprivileged", "reader", "tenant"] {
+    for name in ["unprivileged", "reader", "tenant", "operator"] {
         done(admin, &["create", "serviceaccount", name], "");
     }
     let who = |name: &str| format!("--serviceaccount=default:{name}");
@@ -306,6 +349,16 @@ fn people(admin: &Path) {
     };
     bind("reader", "everything", "reader");
     bind("tenant", "addons", "tenant");
+    bind("operator-reads", "everything", "operator");
+    let steering = [
+        "create",
+        "clusterrole",
+        "steering",
+        "--verb=create,patch",
+        "--resource=addonrollouts.tidegate.io",
+    ];
+    done(admin, &steering, "");
+    bind("operator-steers", "steering", "operator");
     let within = [
         "create",
         "rolebinding",
@@ -351,6 +404,115 @@ fn looks(address: &str, admin: &Path) {
     assert_eq!(why.0, 200, "{}", why.2);
     sees_nothing(address, admin);
     sees_one_cluster(address, admin);
+    acts(address, admin, &reader);
+    other_origins_do_nothing(address, admin);
+}
+
+fn stored(admin: &Path, field: &str) -> String {
+    let path = format!("-o=jsonpath={{{field}}}");
+    done(
+        admin,
+        &["get", "addonrollouts", "helloworld", "--ignore-not-found", &path],
+        "",
+    )
+}
+
+/// An action is written with the token of the user: what the hub does not allow the user is not done, although the account of the
+/// controllers may write it.
+fn acts(address: &str, admin: &Path, reader: &str) {
+    let lunch = json!({"reason": "lunch"});
+    for (what, body) in [
+        ("pause", json!({"reason": "lunch", "dryRun": true})),
+        ("pause", lunch.clone()),
+    ] {
+        let (status, told) = act(address, &format!("{what}/helloworld"), reader, &body);
+        let why = told["error"].as_str().unwrap_or_default();
+        assert!(
+            status == 403
+                && why.starts_with("the hub does not allow system:serviceaccount:default:reader to ")
+                && why.contains("addonrollouts in API group tidegate.io"),
+            "{status} {told}"
+        );
+    }
+    assert_eq!(stored(admin, ".spec.pause"), "");
+
+    let operator = bearer(admin, "operator");
+    let dry = act(
+        address,
+        "pause/helloworld",
+        &operator,
+        &json!({"reason": "lunch", "dryRun": true}),
+    );
+    let text = "helloworld: paused (dry run)\n  would set spec.pause={\"reason\":\"lunch\"}\n  no cluster is waiting now; the next change \
+                waits until the rollout is resumed";
+    assert_eq!(dry, (200, json!({"dryRun": true, "text": text})));
+    assert_eq!(stored(admin, ".spec.pause"), "");
+    let (status, told) = act(address, "pause/helloworld", &operator, &lunch);
+    assert_eq!(status, 200, "{told}");
+    assert_eq!(stored(admin, ".spec.pause.reason"), "lunch");
+    let managers = stored(admin, ".metadata.managedFields[*].manager");
+    assert!(
+        managers.split(' ').any(|manager| manager == "tidegate-web-pause"),
+        "{managers}"
+    );
+    let (status, told) = act(address, "pause/helloworld", &operator, &lunch);
+    assert_eq!(
+        (status, &told["error"]),
+        (
+            409,
+            &json!("cannot pause helloworld: all placements are paused already")
+        )
+    );
+    let (status, told) = act(address, "resume/helloworld", &operator, &json!({}));
+    assert_eq!(status, 200, "{told}");
+    assert_eq!(stored(admin, ".spec.pause"), "");
+    assert_eq!(
+        act(address, "delete/helloworld", &operator, &json!({})).0,
+        400,
+        "there is no such action"
+    );
+    assert_eq!(act(address, "pause/missing", &operator, &json!({})).0, 404);
+}
+
+/// What a browser sends from another site, or what is not sent by the page, is refused even with a token.
+fn other_origins_do_nothing(address: &str, admin: &Path) {
+    let operator = bearer(admin, "operator");
+    let own = "origin: http://127.0.0.1";
+    let (mark, json) = ("tidegate-action: 1", "content-type: application/json");
+    for lines in [
+        vec![HOST, "origin: https://evil.example", mark, json],
+        vec![HOST, "origin: null", mark, json],
+        vec![HOST, own, "sec-fetch-site: cross-site", mark, json],
+        vec![HOST, own, "sec-fetch-site: same-site", mark, json],
+        vec![HOST, mark, json],
+        vec![HOST, own, json],
+        vec![HOST, own, mark, "content-type: text/plain"],
+        vec!["host: evil.example", "origin: http://evil.example", mark, json],
+    ] {
+        let lines = [&lines[..], &[&operator]].concat();
+        let (status, head, body) = answered(send(address, "POST", "/api/act/pause/helloworld", &lines, "{}"));
+        assert_eq!(status, 403, "{lines:?}: {body}");
+        assert!(!head.contains("access-control"), "{head}");
+    }
+    let preflight = [
+        HOST,
+        "origin: https://evil.example",
+        "access-control-request-method: POST",
+        "access-control-request-headers: tidegate-action",
+    ];
+    let (status, head, _) = answered(send(
+        address,
+        "OPTIONS",
+        "/api/act/pause/helloworld",
+        &preflight,
+        "",
+    ));
+    assert!(status == 403 && !head.contains("access-control"), "{head}");
+    assert_eq!(stored(admin, ".spec.pause"), "");
+    let long = [&ACTION[..], &[&operator]].concat();
+    let body = format!(r#"{{"reason": "{}"}}"#, "x".repeat(9_000));
+    let (status, ..) = answered(send(address, "POST", "/api/act/pause/helloworld", &long, &body));
+    assert_eq!(status, 400, "the body is too long");
 }
 
 fn sees_nothing(address: &str, admin: &Path) {

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 
 use operate::doctor::calls::{CALLS, CONFIRMED, Call, Role, WATCHED};
 
@@ -189,4 +190,51 @@ fn every_role_grants_what_the_table_of_calls_has() {
             "manifests/rbac/{file} is out of date; UPDATE_EXPECT=1 writes it"
         );
     }
+}
+
+/// An action on the web page is written with the token of its user: its account needs no right to write, and none to impersonate.
+#[test]
+fn the_web_page_may_only_review_tokens_and_permissions() {
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a manifest");
+    let rules: Vec<String> = text(&repository("manifests/rbac/web-page.yaml"))
+        .lines()
+        .map(str::trim)
+        .filter(|line| {
+            line.starts_with("- apiGroups") || line.starts_with("resources") || line.starts_with("verbs")
+        })
+        .map(ToOwned::to_owned)
+        .collect();
+    assert_eq!(
+        rules,
+        [
+            "- apiGroups: [authentication.k8s.io]",
+            "resources: [tokenreviews]",
+            "verbs: [create]",
+            "- apiGroups: [authorization.k8s.io]",
+            "resources: [subjectaccessreviews]",
+            "verbs: [create]",
+        ]
+    );
+    for folder in ["manifests/rbac", "manifests/deploy", "charts/tidegate"] {
+        for file in yaml_below(&repository(folder)) {
+            assert!(
+                !text(&file).contains("impersonate"),
+                "{} grants impersonation",
+                file.display()
+            );
+        }
+    }
+}
+
+fn yaml_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let each = entries.flat_map(|entry| {
+        let path = entry.path();
+        if path.is_dir() {
+            return yaml_below(&path);
+        }
+        let is_yaml = path.extension().is_some_and(|extension| extension == "yaml");
+        is_yaml.then_some(path).into_iter().collect()
+    });
+    each.collect()
 }

@@ -153,6 +153,7 @@ async fn serve_page(
             Hub::Own { .. } => Visitors::All,
             Hub::Foreign { client, .. } => Visitors::Known(client.clone()),
         },
+        name: None,
     };
     ui::begin(shown, args.ui, BTreeSet::new(), None).await.map(Some)
 }

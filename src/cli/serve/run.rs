@@ -335,6 +335,7 @@ async fn shown(
         stock: args.stock_lease.0.clone(),
         findings: is_audited.then_some(findings),
         visitors: Visitors::Known(client.clone()),
+        name: args.ui.ui_hub_name.clone(),
     };
     Ok((Some(hub), is_audited.then_some(shows)))
 }

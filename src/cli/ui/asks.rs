@@ -1,6 +1,7 @@
-//! What the page reads when its user asks: why a cluster is where it is, and what the hub remembers of a rollout.
+//! What the page reads when its user asks: why a cluster is where it is, and what the hub remembers of a rollout; and what its user does.
 //!
-//! Reads the hub as the requesting user. The texts are those of `tidegate why` and `tidegate rollout history`.
+//! Reads and writes the hub as the requesting user. The texts are those of `tidegate why`, `tidegate rollout history` and the verbs of
+//! `tidegate rollout`.
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -10,10 +11,10 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::cli::connect::{self, HubConfig};
-use crate::cli::rollout::{events, raw};
+use crate::cli::rollout::{NotAllowed, Request, events, raw, steered_from};
 use crate::cli::{CliError, live};
-use crate::ui::{Ask, Token};
-use insight::cockpit::{Target, TargetKind};
+use crate::ui::{Action, Ask, NotDone, Token};
+use insight::cockpit::{Line, Picture, SteerClient, Stopwatch, Target, TargetKind};
 use kubernetes::field::Listing;
 use store::Settings;
 
@@ -63,6 +64,55 @@ impl Reader {
     }
 }
 
+impl Reader {
+    async fn read_changes(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
+        let client = self.client(token.as_ref())?;
+        let hub = live::quietly(&client).await?;
+        let settings = self.settings.borrow().clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let store = hub.store(settings);
+            let picture = Picture::of(&store, &target, &Stopwatch::default(), Timestamp::now());
+            picture.map(|picture| insight::cockpit::field_changes(&store, &picture))
+        });
+        let read = read.await.map_err(|source| CliError::Refused(Box::new(source)))?;
+        Ok(json!({"items": read.unwrap_or_default()}))
+    }
+
+    /// What a verb writes is decided from the hub as the user sees it, and written with the token of the user.
+    async fn write(self, token: Option<Token>, target: Target, action: Action) -> Result<Value, CliError> {
+        let client = self.client(token.as_ref())?;
+        let hub = live::quietly(&client).await?;
+        let settings = self.settings.borrow().clone();
+        let store = tokio::task::spawn_blocking(move || hub.store(settings));
+        let store = store
+            .await
+            .map_err(|source| CliError::Refused(Box::new(source)))?;
+        let request = Request {
+            dry_run: action.dry_run,
+            force: action.force,
+            client: SteerClient::WebPage,
+        };
+        let name = target.told();
+        let reason = action.reason.as_deref();
+        let written = steered_from(&client, store, &name, &action.verb, reason, request).await?;
+        let lines: Vec<String> = written.iter().map(Line::text).collect();
+        Ok(json!({"dryRun": action.dry_run, "text": lines.join("\n")}))
+    }
+}
+
+/// Tells apart what the user may not do, what cannot be done now, and a hub that does not answer.
+fn not_done(error: &CliError) -> NotDone {
+    let why = error.one_line();
+    match error {
+        CliError::Serve { source, .. } if source.is::<NotAllowed>() => {
+            NotDone::NotAllowed(source.to_string())
+        }
+        CliError::Serve { source, .. } => NotDone::Rejected(source.to_string()),
+        CliError::Refused(_) => NotDone::Rejected(why),
+        _ => NotDone::Failed(why),
+    }
+}
+
 /// Returns the cause of the state of a cluster, as text and as JSON.
 fn reasons(
     hub: &insight::offline::Hub,
@@ -93,6 +143,21 @@ impl Ask for Reader {
     ) -> BoxFuture<'static, Result<Value, String>> {
         let read = self.clone().read_why(token, target, cluster);
         read.map(|read| read.map_err(|error| error.one_line())).boxed()
+    }
+
+    fn changes(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>> {
+        let read = self.clone().read_changes(token, target);
+        read.map(|read| read.map_err(|error| error.one_line())).boxed()
+    }
+
+    fn act(
+        &self,
+        token: Option<Token>,
+        target: Target,
+        action: Action,
+    ) -> BoxFuture<'static, Result<Value, NotDone>> {
+        let written = self.clone().write(token, target, action);
+        written.map(|done| done.map_err(|error| not_done(&error))).boxed()
     }
 
     fn history(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>> {

@@ -18,7 +18,7 @@ use super::asks::Reader;
 use crate::cli::connect::HubConfig;
 use crate::cli::{CliError, LeasePlace};
 use crate::controllers::Lens;
-use crate::ui::{Interest, Page, PageOptions, Sources, Visitors};
+use crate::ui::{About, Interest, Page, PageOptions, Sources, Visitors};
 use audit::Told;
 use operate::release::{is_alive, is_ours};
 use store::{Fence, Settings};
@@ -40,6 +40,8 @@ pub(in crate::cli) struct Hub {
     pub(in crate::cli) findings: Option<watch::Receiver<Arc<Told>>>,
     /// Who may look.
     pub(in crate::cli) visitors: Visitors,
+    /// The name of the hub; its address where it has none.
+    pub(in crate::cli) name: Option<String>,
 }
 
 /// A page, and what follows the hub for it.
@@ -58,6 +60,10 @@ pub(in crate::cli) async fn begin(
     let (shown, pictures) = watch::channel(None);
     let (told, settings) = watch::channel(hub.settings.clone());
     let interest = Interest::default();
+    let about = About {
+        hub: hub.name.unwrap_or_else(|| hub.config.cluster_url.to_string()),
+        version: env!("CARGO_PKG_VERSION"),
+    };
     let options = PageOptions {
         bind,
         hosts,
@@ -66,6 +72,7 @@ pub(in crate::cli) async fn begin(
             pictures,
             findings: hub.findings,
             interest: interest.clone(),
+            about,
         },
         asks: Arc::new(Reader {
             config: hub.config,

@@ -18,14 +18,16 @@ pub(super) use follow::{Hub, Watched, begin};
 pub struct UiArgs {
     /// Address of the web page that shows rollouts, for example `127.0.0.1:8090` (default: no web page; `docs/web.md`).
     ///
-    /// The page is read-only. Users sign in with a token of the hub and see what their permissions on the hub allow. With the
-    /// webhook, the page uses the webhook's certificate. Without it, the page is served without TLS, and the address must be a
-    /// loopback address.
+    /// Users sign in with a token of the hub, and see and do what their permissions on the hub allow. With the webhook, the page
+    /// uses the webhook's certificate. Without it, the page is served without TLS, and the address must be a loopback address.
     #[arg(long, value_name = "ADDRESS")]
     pub ui: Option<SocketAddr>,
     /// Host name under which browsers reach the page, in addition to IP addresses and localhost. Repeatable.
     #[arg(long = "ui-host", value_name = "NAME", requires = "ui", value_parser = host)]
     pub ui_hosts: Vec<String>,
+    /// Name of the hub that the page shows (default: the address of the hub).
+    #[arg(long = "ui-hub-name", value_name = "NAME", requires = "ui")]
+    pub ui_hub_name: Option<String>,
 }
 
 fn host(text: &str) -> Result<String, String> {
@@ -63,6 +65,7 @@ mod tests {
         let of = |address: &str| UiArgs {
             ui: Some(address.parse().expect("an address")),
             ui_hosts: Vec::new(),
+            ui_hub_name: None,
         };
         assert_eq!(of("127.0.0.1:8090").plain_elsewhere(), None);
         assert_eq!(of("[::1]:0").plain_elsewhere(), None);

@@ -1,66 +1,16 @@
 // Draws the data of the server: rollouts, one of them as waves and cells, events, reasons and findings. Decides only wording and layout; the
 // planner decided what is done, soaking or failed. Every text is inserted as text, never as markup.
 
+import { actions, approvals, start as startActions } from "./actions.js";
+import { cluster as drawCluster, command as whyCommand, first, fleet as drawFleet, forget, more } from "./fleet.js";
+import { Grid, STATES, WORDS, paint, shownAs, words } from "./grid.js";
 import { ask, follow, keep, token, Unknown } from "./live.js";
-import { Grid, STATES, WORDS, paint, words } from "./grid.js";
+import { report, save } from "./report.js";
+import { ago, bar, byName, byUrgency, countdown, el, fieldList, healthOf, length, make, put, rest, tick, told, tone, URGENCY, urgency } from "./words.js";
 
-const el = (id) => document.getElementById(id);
-const grid = new Grid(el("grid"), el("cells"), el("cell"), (one) => open(one, true));
-const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "" };
+const grid = new Grid(el("grid"), el("cells"), el("cell"), el("tip"), (one) => open(one, true));
+const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "", about: {}, changed: "", fields: [], history: [], read: 0 };
 let stop = () => {};
-
-function make(tag, text, more = {}) {
-  const made = document.createElement(tag);
-  if (text !== undefined && text !== "") made.textContent = text;
-  for (const [name, value] of Object.entries(more)) {
-    if (name === "class") made.className = value;
-    else made.setAttribute(name, value);
-  }
-  return made;
-}
-
-/** Replaces the content of an element if it has changed: focus and scroll position stay otherwise. */
-function put(place, made) {
-  const fresh = make(place.tagName);
-  fresh.append(...made);
-  if (place.childElementCount === made.length && [...place.children].every((old, at) => old.isEqualNode(fresh.children[at]))) return;
-  place.replaceChildren(...fresh.childNodes);
-}
-
-function told(target) {
-  return target.kind === "ClusterManagementAddOn" ? target.name : `mcu/${target.namespace}/${target.name}`;
-}
-
-/** A completed rollout is good only if it is healthy. */
-function tone({ phase, health }) {
-  if (phase === "Done") return health.state === "Healthy" ? "good" : "wait";
-  return phase === "Failed" || phase === "Stopped" ? "bad" : "wait";
-}
-
-const TONES = { Healthy: "good", Degraded: "bad" };
-
-function healthOf({ health }) {
-  return make("span", health.state, { class: "phase", "data-tone": TONES[health.state] || "wait", "data-health": health.state });
-}
-
-function length(seconds) {
-  const left = Math.max(0, Math.round(seconds));
-  const [hours, minutes] = [Math.floor(left / 3600), Math.floor((left % 3600) / 60)];
-  if (hours) return `${hours}h ${minutes}m`;
-  return minutes ? `${minutes}m ${left % 60}s` : `${left}s`;
-}
-
-/** A countdown that is updated every second. */
-function countdown(at) {
-  return make("time", length((Date.parse(at) - Date.now()) / 1000), { datetime: at, title: at, class: "down" });
-}
-
-function tick() {
-  for (const time of document.querySelectorAll("time.down")) {
-    const text = length((Date.parse(time.dateTime) - Date.now()) / 1000);
-    if (time.textContent !== text) time.textContent = text;
-  }
-}
 
 /** Announces a text to screen readers: the latest one, at most every few seconds. */
 function say(text) {
@@ -73,45 +23,51 @@ function say(text) {
   seen.said = Math.max(Date.now(), seen.said + 4000);
 }
 
-function bar(counts) {
-  const parts = [
-    ["done", counts.done], ["soaking", counts.soaking], ["moving", counts.moving], ["held", counts.held],
-    ["failed", counts.failed], ["timedout", counts.timedOut], ["leaving", counts.leaving],
-  ];
-  const words = parts.filter(([, count]) => count).map(([name, count]) => `${count} ${{ timedout: "timed out", moving: "updating", held: "blocked" }[name] || name}`);
-  const line = make("div", "", { class: "bar", role: "img", "aria-label": `${counts.total} clusters: ${words.join(", ") || "none started"}` });
-  for (const [name, count] of parts) {
-    if (!count || !counts.total) continue;
-    const part = make("i", "", { "data-paint": name });
-    part.style.width = `${(100 * count) / counts.total}%`;
-    line.append(part);
-  }
-  return line;
+/** Shows what was done for some seconds. */
+function done(text) {
+  el("done").textContent = text;
+  el("done").hidden = false;
+  clearTimeout(done.timer);
+  done.timer = setTimeout(() => { el("done").hidden = true; }, 12000);
 }
 
 // The list.
 
 function drawList(list) {
   seen.list = list;
-  const here = where();
-  const items = list.items.map((picture) => {
-    const name = told(picture.target);
-    const link = make("a", "", { href: `#/${name}`, "data-rollout": name });
-    if (name === here) link.setAttribute("aria-current", "page");
-    const { counts } = picture;
-    link.append(make("strong", name), " ", make("span", picture.phase, { class: "phase", "data-tone": tone(picture) }), " ", healthOf(picture));
-    link.append(bar(counts), make("span", `${counts.done} of ${counts.total} done`, { class: "faint" }));
-    const item = make("li");
-    item.append(link);
-    return item;
-  });
+  const here = where().rollout;
+  const text = el("find").value.trim().toLowerCase();
+  const sorted = el("sort").value === "name" ? (one, other) => byName(told(one.target), told(other.target)) : byUrgency;
+  const found = list.items.filter(({ target, phase }) => `${told(target)} ${phase}`.toLowerCase().includes(text)).sort(sorted);
+  const items = [];
+  let last = -1;
+  for (const picture of found) {
+    const now = urgency(picture);
+    if (el("sort").value !== "name" && now !== last) items.push(make("li", URGENCY[now], { class: "heading" }));
+    last = now;
+    items.push(listed(picture, here));
+  }
   put(el("list"), items);
   const notes = [];
   if (!list.items.length) notes.push("No rollouts, or none that you may see.");
+  else if (!found.length) notes.push("No rollout matches the search.");
   if (list.leftOut?.rollouts) notes.push(`${list.leftOut.rollouts} hidden.`);
   if (list.leftOut?.rights.length) notes.push(`Some data is hidden, because you do not have these permissions: ${list.leftOut.rights.join("; ")}.`);
   el("list-note").textContent = notes.join(" ");
-  if (!here && list.items.length) location.replace(`#/${told(list.items[0].target)}`);
+  if (!location.hash.replace(/^#\/?/, "") && list.items.length) location.replace(`#/${told([...list.items].sort(byUrgency)[0].target)}`);
+}
+
+function listed(picture, here) {
+  const name = told(picture.target);
+  const link = make("a", "", { href: `#/${name}`, "data-rollout": name });
+  if (name === here) link.setAttribute("aria-current", "page");
+  const { counts, health } = picture;
+  link.append(make("strong", name), " ", make("span", picture.phase, { class: "phase", "data-tone": tone(picture) }), " ", healthOf(picture));
+  const unwell = [[health.unhealthy, "unhealthy"], [health.offline, "offline"]].filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
+  link.append(bar(counts), make("span", [`${counts.done} of ${counts.total} done`, rest(counts), ...unwell].filter(Boolean).join(", "), { class: "faint" }));
+  const item = make("li");
+  item.append(link);
+  return item;
 }
 
 // One rollout.
@@ -125,10 +81,13 @@ function drawRollout(picture) {
   put(el("name"), title);
   el("message").textContent = picture.message;
   document.title = `${told(picture.target)}: ${picture.phase}, ${picture.health.state} - Tidegate`;
+  put(el("actions"), [...actions(picture), make("button", "Export as HTML", { type: "button", id: "export", title: "One file without scripts, for a change ticket" })]);
+  put(el("approvals"), approvals(picture));
   put(el("facts"), facts(picture));
   put(el("notices"), picture.notices.map((notice) => make("li", notice)));
   put(el("waves"), picture.waves.map(wave));
-  put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "No changes: every cluster runs its assigned configuration.", { class: "faint" })]);
+  put(el("waves-end"), ending(picture));
+  drawChanges(picture);
   drawGrid(picture);
   const { counts } = picture;
   say(`${told(picture.target)}: ${picture.phase}, ${picture.health.state}, ${counts.done} of ${counts.total} done, ${counts.failed + counts.timedOut} failed`);
@@ -144,8 +103,7 @@ function facts(picture) {
   const others = [["updating", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["blocked", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
   if (words.length) rows.push(["Remaining", [words.join(", ")]]);
-  if (picture.approvals.length) rows.push(["Waiting for approval", [picture.approvals.map(({ placement, group, hash, waiting }) => `${placement ? `${placement}/` : "stage "}${group}=${hash} (${waiting} waiting)`).join("; ")]]);
-  if (picture.paused) rows.push(["Paused by", [picture.paused]]);
+  if (picture.paused) rows.push(["Paused", [picture.paused]]);
   if (picture.next) rows.push(["Next", [`${picture.next.what} in `, countdown(picture.next.at)]]);
   if (picture.eta) rows.push(["ETA", [picture.eta.atLeast ? "at least " : "about ", countdown(picture.eta.at), ` (${picture.eta.basis})`]]);
   if (picture.etaUnknown) rows.push(["ETA", [`unknown: ${picture.etaUnknown}`]]);
@@ -159,14 +117,25 @@ function facts(picture) {
   });
 }
 
+const STATE = { Open: "in progress", Unapproved: "waiting for approval" };
+
+/** The expected end, as the last entry of the timeline. */
+function ending({ eta, etaUnknown }) {
+  if (etaUnknown) return [make("span", `Expected end unknown: ${etaUnknown}`)];
+  if (!eta) return [];
+  return [make("span", eta.atLeast ? "Expected end: not before " : "Expected end: in about "), countdown(eta.at), make("span", ` (${eta.basis})`)];
+}
+
 function wave(one, index) {
   const item = make("li", "", { "data-wave": index, "data-state": one.state });
-  item.append(make("strong", one.name || "all clusters"), ` ${one.placement} `, make("span", one.state, { class: "phase", "data-tone": one.state === "Done" ? "good" : one.state === "Stopped" ? "bad" : "wait" }));
+  item.append(make("strong", one.name || "all clusters"), ` ${one.placement} `, make("span", STATE[one.state] || one.state, { class: "phase", "data-tone": one.state === "Done" ? "good" : one.state === "Stopped" ? "bad" : "wait" }));
   item.append(bar(one.counts));
   const words = [`${one.counts.done} of ${one.counts.total} done`];
+  const others = rest(one.counts);
+  if (others) words.push(others);
   if (one.batches) words.push(`batch ${one.batches.current} of ${one.batches.total}`);
   if (one.limit !== undefined) words.push(`at most ${one.limit} at once`);
-  words.push(one.tolerated === undefined ? `${one.failures} failed` : `${one.failures} failed, maxFailures ${one.tolerated}`);
+  if (one.tolerated !== undefined) words.push(`${one.failures} of at most ${one.tolerated} failures (maxFailures)`);
   if (one.soakSeconds) words.push(`soak time ${length(one.soakSeconds)}`);
   if (one.deadlineSeconds) words.push(`deadline ${length(one.deadlineSeconds)}`);
   if (one.approval) words.push({ Later: "requires approval", Asked: "waiting for approval", Given: "approved" }[one.approval]);
@@ -182,11 +151,34 @@ function content(one) {
   return one.version ? `${one.object ? `${one.object} ` : ""}${one.version}` : `${one.object}${hash}`;
 }
 
+/** The fields are read when the contents are others than before: this reads the hub. */
+function drawChanges(picture) {
+  const key = told(picture.target) + JSON.stringify(picture.changes);
+  if (key !== seen.changed) {
+    Object.assign(seen, { changed: key, fields: [] });
+    if (picture.changes.some(({ from }) => from)) fields(picture, key);
+  }
+  put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "No changes: every cluster runs its assigned configuration.", { class: "faint" })]);
+}
+
+async function fields(picture, key) {
+  try {
+    const { items } = await ask(`/api/changes/${told(picture.target)}`);
+    if (seen.changed !== key) return;
+    seen.fields = items;
+    drawChanges(seen.picture);
+  } catch (error) {
+    if (seen.changed === key) seen.fields = [{ unknown: `Cannot read the changed fields: ${error.message}`, fields: [] }];
+  }
+}
+
 function change(one) {
   const item = make("li");
   item.append(make("strong", one.what), one.placement ? ` on ${one.placement}: ` : ": ");
   if (one.from) item.append(make("del", content(one.from), { class: "old" }), " \u2192 ");
   item.append(make("ins", content(one.to), { class: "new" }));
+  const of = seen.fields.find(({ what, placement, object }) => what === one.what && placement === one.placement && object === one.to.object);
+  if (of) item.append(fieldList(of));
   return item;
 }
 
@@ -194,7 +186,10 @@ function change(one) {
 
 function drawGrid(picture) {
   const counts = new Map();
-  for (const { state } of picture.clusters) counts.set(state, (counts.get(state) || 0) + 1);
+  for (const one of picture.clusters) {
+    const state = shownAs(one, picture.waves);
+    counts.set(state, (counts.get(state) || 0) + 1);
+  }
   const present = STATES.filter((state) => counts.has(state));
   put(el("legend"), present.map((state) => {
     const item = make("li");
@@ -205,34 +200,49 @@ function drawGrid(picture) {
   const chosen = counts.has(filter.value) ? filter.value : "";
   put(filter, [make("option", "all states", { value: "" }), ...present.map((state) => make("option", WORDS[state], { value: state }))]);
   filter.value = chosen;
-  grid.show(picture.clusters, chosen);
-  if (seen.cluster) {
+  filterGrid();
+  const wanted = where().cluster;
+  if (wanted && seen.cluster !== wanted) {
+    const one = grid.seek(wanted);
+    if (one) open(one, false);
+  } else if (seen.cluster) {
     const one = picture.clusters.find(({ name }) => name === seen.cluster);
     if (one) drawOne(one);
     else close();
   }
 }
 
+function filterGrid() {
+  if (seen.picture) grid.show(seen.picture.clusters, seen.picture.waves, el("filter").value, el("cluster").value.trim().toLowerCase());
+}
+
 function drawOne(one) {
   el("one").hidden = false;
   el("one").dataset.cluster = one.name;
   el("one-name").textContent = one.name;
-  const state = [make("strong", words(one))];
+  const state = [make("strong", words(one, seen.picture.waves))];
   if (one.message || one.reason) state.push(make("span", `: ${one.message || one.reason}`));
   if (one.percent !== undefined) state.push(make("span", ` ${one.percent} %`));
   if (one.version) state.push(make("span", `, ${one.version}`));
-  if (one.since) state.push(make("span", `, since ${one.since}`));
+  if (one.since) state.push(make("span", ", "), ago(one.since));
   if (one.until) {
     const until = make("span", ", ends in ");
     until.append(countdown(one.until));
     state.push(until);
   }
   put(el("one-state"), state);
+  el("one-link").href = `#cluster/${one.name}`;
+  const command = whyCommand(seen.picture.target, one.name);
+  el("one-copy").dataset.command = command;
+  el("one-copy").title = command;
+  el("one-copy").setAttribute("aria-label", `Copy command: ${command}`);
 }
 
 function open(one, focus) {
   if (seen.cluster !== one.name) el("why").hidden = true;
   seen.cluster = one.name;
+  const here = `#/${told(seen.picture.target)}@${one.name}`;
+  if (location.hash !== here) history.replaceState(null, "", here);
   drawOne(one);
   if (focus) el("one-name").focus();
   why();
@@ -241,6 +251,7 @@ function open(one, focus) {
 function close() {
   seen.cluster = null;
   el("one").hidden = true;
+  if (seen.picture && where().cluster) history.replaceState(null, "", `#/${told(seen.picture.target)}`);
 }
 
 async function why() {
@@ -266,21 +277,70 @@ async function events(name) {
   seen.events = Date.now();
   try {
     const told = await ask(`/api/history/${name}`);
-    if (where() !== name) return;
-    const at = (event) => event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp || "";
+    if (where().rollout !== name) return;
+    const names = new Set(seen.picture?.clusters.map((one) => one.name));
+    const read = (event) => ({
+      at: event.lastTimestamp || event.eventTime || event.firstTimestamp || event.metadata.creationTimestamp || "", type: event.type, reason: event.reason,
+      note: event.note || event.message || "", namespace: event.metadata.namespace,
+    });
     for (const [id, events] of [["events", told.events], ["cluster-events", told.clusterEvents]]) {
-      const sorted = events.sort((one, other) => at(other).localeCompare(at(one))).slice(0, 50);
-      const items = sorted.map((event) => {
-        const item = make("li");
-        const on = event.metadata.namespace && event.metadata.namespace !== "default" ? ` ${event.metadata.namespace}` : "";
-        item.append(make("time", at(event).slice(0, 19).replace("T", " "), { datetime: at(event), class: "faint" }), ` ${event.type === "Warning" ? "Warning: " : ""}`, make("strong", event.reason), `${on}: ${event.note || event.message || ""}`);
-        return item;
-      });
-      put(el(id), items.length ? items : [make("li", "No events that you may see.", { class: "faint" })]);
+      const sorted = events.map(read).sort((one, other) => other.at.localeCompare(one.at));
+      if (id === "events") seen.history = sorted;
+      const groups = grouped(sorted, names);
+      put(el(id), groups.length ? groups.map(eventGroup) : [make("li", "No events that you may see.", { class: "faint" })]);
     }
   } catch (error) {
     put(el("events"), [make("li", `Cannot read the events: ${error.message}`, { class: "faint" })]);
   }
+}
+
+/** Events that differ only in the names of clusters are one group; the latest groups come first. */
+function grouped(events, names) {
+  const groups = new Map();
+  for (const event of events) {
+    const found = new Set(names.has(event.namespace) ? [event.namespace] : []);
+    const text = event.note.replace(/[a-z0-9][a-z0-9.-]*[a-z0-9]|[a-z0-9]/g, (word) => {
+      if (!names.has(word)) return word;
+      found.add(word);
+      return "\u2026";
+    }).replace(/\d+/g, "#");
+    const key = `${event.type} ${event.reason} ${text}`;
+    const group = groups.get(key) || { latest: event, events: [], clusters: new Set() };
+    group.events.push(event);
+    for (const name of found) group.clusters.add(name);
+    groups.set(key, group);
+  }
+  return [...groups.values()].slice(0, 50);
+}
+
+function eventLine(event, isCluster) {
+  const line = make("span");
+  const on = isCluster ? ` ${event.namespace}` : "";
+  line.append(ago(event.at), ` ${event.type === "Warning" ? "Warning: " : ""}`, make("strong", event.reason), `${on}: ${event.note}`);
+  return line;
+}
+
+function eventGroup({ latest, events, clusters }) {
+  const item = make("li");
+  const isCluster = clusters.has(latest.namespace);
+  if (events.length === 1) {
+    item.append(eventLine(latest, isCluster));
+    return item;
+  }
+  const names = [...clusters].sort(byName);
+  const on = names.length > 1 ? ` on ${names.length} clusters (${names.slice(0, 4).join(", ")}${names.length > 4 ? ", \u2026" : ""})` : "";
+  const group = make("details");
+  const head = make("summary");
+  head.append(`${events.length} times${on}, latest: `, eventLine(latest, isCluster));
+  const all = make("ol");
+  for (const event of events.slice(0, 50)) {
+    const line = make("li");
+    line.append(eventLine(event, isCluster));
+    all.append(line);
+  }
+  group.append(head, all);
+  item.append(group);
+  return item;
 }
 
 async function findings() {
@@ -305,12 +365,47 @@ async function findings() {
 
 // What is followed.
 
+/** What the address of the page names: a rollout and perhaps one of its clusters, the fleet, or a cluster. */
 function where() {
-  return decodeURIComponent(location.hash.replace(/^#\//, "").replace(/^#.*/, ""));
+  const hash = decodeURIComponent(location.hash);
+  if (hash === "#fleet") return { view: "fleet" };
+  if (hash.startsWith("#cluster/")) return { view: "cluster", cluster: hash.slice(9) };
+  const [rollout, cluster] = hash.startsWith("#/") ? hash.slice(2).split("@") : [""];
+  return { view: "rollout", rollout, cluster };
+}
+
+/** Reads the fleet or the cluster that is shown again, at most every few seconds. */
+function readView() {
+  if (readView.timer) return;
+  readView.timer = setTimeout(async () => {
+    readView.timer = 0;
+    const { view, cluster } = where();
+    if (view === "rollout") return;
+    seen.read = Date.now();
+    try {
+      if (view === "fleet") await drawFleet();
+      else await drawCluster(cluster);
+    } catch (error) {
+      if (!(error instanceof Unknown)) el("fleet-note").textContent = `Cannot read the fleet: ${error.message}`;
+    }
+  }, Math.max(0, seen.read + 3000 - Date.now()));
+}
+
+async function about() {
+  try {
+    seen.about = await ask("/api/about");
+  } catch {
+    return;
+  }
+  const { hub, version, user } = seen.about;
+  el("about").textContent = [`hub ${hub}`, `version ${version}`, user && `signed in as ${user}`].filter(Boolean).join(" \u00b7 ");
 }
 
 function hear(name, data) {
-  if (name === "list") drawList(data);
+  if (name === "list") {
+    drawList(data);
+    readView();
+  }
   else if (name === "findings") findings();
   else if (name === "gone") {
     el("rollout").hidden = true;
@@ -337,6 +432,7 @@ function state(now) {
     el("sign-in").hidden = true;
     el("view").hidden = false;
     el("leave").hidden = !token();
+    about();
   } else say(words[now]);
 }
 
@@ -348,25 +444,44 @@ function signIn(why) {
   el("sign-in").hidden = false;
   el("sign-in-why").textContent = why;
   el("link").textContent = "signed out";
-  for (const id of ["list", "waves", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state"]) el(id).replaceChildren();
-  for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name"]) el(id).textContent = "";
-  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "" });
+  if (el("act").open) el("act").close();
+  forget();
+  for (const id of ["list", "waves", "waves-end", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command"]) el(id).replaceChildren();
+  for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name", "done", "about", "tip", "act-title", "act-plan"]) el(id).textContent = "";
+  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", fields: [], history: [] });
+  for (const id of ["find", "cluster", "fleet-find"]) el(id).value = "";
+  for (const id of ["one-copy", "act-copy"]) for (const name of ["title", "aria-label", "data-command"]) el(id).removeAttribute(name);
+  el("one-link").removeAttribute("href");
   document.title = "Tidegate: rollouts";
   for (const [id, name] of [["rollout", "rollout"], ["one", "cluster"], ["why", "cluster"]]) delete el(id).dataset[name];
-  grid.show([], "");
+  grid.show([], [], "", "");
   el("rollout").hidden = true;
   el("token").focus();
 }
 
 function begin() {
   stop();
-  const name = where();
-  close();
+  const { view, rollout } = where();
+  if (seen.picture && told(seen.picture.target) !== rollout) el("cluster").value = "";
   seen.picture = null;
+  close();
   seen.events = 0;
-  el("rollout").hidden = true;
-  if (seen.list) drawList(seen.list);
-  stop = follow(name ? `/api/stream/${name}` : "/api/stream", hear, state);
+  seen.read = 0;
+  el("tip").hidden = true;
+  for (const [id, name] of [["rollout", "none"], ["fleet", "fleet"], ["of-cluster", "cluster"]]) el(id).hidden = view !== name;
+  for (const [id, name] of [["to-fleet", "fleet"], ["to-rollouts", "rollout"]]) {
+    if (view === name) el(id).setAttribute("aria-current", "page");
+    else el(id).removeAttribute("aria-current");
+  }
+  if (view === "cluster") el("cluster-name").textContent = where().cluster;
+  if (view !== "rollout") document.title = `${view === "fleet" ? "Fleet" : where().cluster} - Tidegate`;
+  if (seen.list) {
+    drawList(seen.list);
+    readView();
+    // On a small screen the list is above the content.
+    if (innerWidth < 760) el("main").scrollIntoView();
+  }
+  stop = follow(rollout ? `/api/stream/${rollout}` : "/api/stream", hear, state);
 }
 
 el("sign-in-form").addEventListener("submit", (event) => {
@@ -380,10 +495,27 @@ el("skip").addEventListener("click", (event) => {
   event.preventDefault();
   el("main").focus();
 });
-el("filter").addEventListener("change", () => seen.picture && grid.show(seen.picture.clusters, el("filter").value));
+startActions((text) => done(text));
+el("filter").addEventListener("change", filterGrid);
+el("cluster").addEventListener("input", filterGrid);
+for (const [id, type] of [["find", "input"], ["sort", "change"]]) el(id).addEventListener(type, () => seen.list && drawList(seen.list));
+el("list-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  el("list").querySelector("a")?.click();
+});
+el("fleet-form").addEventListener("submit", (event) => event.preventDefault());
+el("fleet-find").addEventListener("input", first);
+el("fleet-urgent").addEventListener("change", first);
+el("fleet-more").addEventListener("click", more);
+document.addEventListener("click", ({ target }) => {
+  if (target.id !== "export" || !seen.picture) return;
+  const name = told(seen.picture.target).replaceAll("/", "-");
+  save(`rollout-${name}-${new Date().toISOString().slice(0, 16).replaceAll(":", "")}.html`, report(seen.picture, seen.about, seen.fields, seen.history));
+});
 el("seek").addEventListener("submit", (event) => {
   event.preventDefault();
-  const found = grid.seek(el("cluster").value.trim());
+  const text = el("cluster").value.trim();
+  const found = grid.seek(text) || (text && grid.current());
   if (found) open(found, true);
   else say("no cluster with this name");
 });
@@ -393,7 +525,12 @@ el("close-one").addEventListener("click", () => {
   el("grid").focus();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape" && seen.cluster) {
+  const isTyping = event.target.matches("input, select, textarea") || el("act").open;
+  if (event.key === "/" && !isTyping) {
+    event.preventDefault();
+    el({ rollout: "find", fleet: "fleet-find" }[where().view] || "find").focus();
+  }
+  if (event.key === "Escape" && seen.cluster && !el("act").open) {
     close();
     el("grid").focus();
   }

@@ -29,6 +29,17 @@ export async function ask(path) {
   return told;
 }
 
+/** Sends an action of the user; throws the error of the hub. The header is one that no form of another site can send. */
+export async function act(path, body) {
+  const answer = await fetch(path, {
+    method: "POST", headers: { ...headers(), "Content-Type": "application/json", "Tidegate-Action": "1" }, body: JSON.stringify(body),
+    cache: "no-store", credentials: "omit", redirect: "error",
+  });
+  const told = await answer.json();
+  if (!answer.ok) throw new Error(told.error || `status ${answer.status}`);
+  return told;
+}
+
 /** Follows changes until it is stopped. `hear(name, data)` gets every event, `state` the state of the connection. */
 export function follow(path, hear, state) {
   const stop = new AbortController();

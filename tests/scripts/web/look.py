@@ -1,6 +1,7 @@
 """What a person sees on the page, compared with what `tidegate rollout status -o json` says.
 
-Checks that the page is correct and live, requires authentication, and is usable with the keyboard, a screen reader, a small screen and in dark mode."""
+Checks that the page is correct and live, requires authentication, does what its user may do and nothing else, and is usable with the keyboard, a
+screen reader, a small screen and in dark mode."""
 
 import argparse
 import json
@@ -10,6 +11,7 @@ import time
 
 from browser import Browser
 
+GROUP = "addon.open-cluster-management.io"
 TAB, ENTER, RIGHT, END, ESCAPE = "\ue004", "\ue007", "\ue014", "\ue010", "\ue00c"
 # Which number of the JSON counts which states of the cells.
 COUNTS = {"done": ["Done", "Kept"], "moving": ["Moving"], "soaking": ["Soaking"], "waiting": ["Waiting"], "held": ["Held", "Stalled"],
@@ -68,7 +70,8 @@ def main():
     args = parser.parse_args()
     looker = Looker(args)
     try:
-        for step in (looker.unauthorized, looker.same, looker.live, looker.keys, looker.shape, looker.screens, looker.closed):
+        for step in (looker.unauthorized, looker.same, looker.live, looker.keys, looker.pages, looker.shape, looker.screens, looker.steers, looker.approves,
+                     looker.retries, looker.closed):
             begun = time.monotonic()
             step()
             print(f"ok {time.monotonic() - begun:5.1f} s  {step.__doc__}")
@@ -116,10 +119,13 @@ class Looker:
 
     def unauthorized(self):
         """without a valid token, or with a token without permissions, the page shows nothing"""
-        for name in ("unprivileged", "reader"):
+        for name in ("unprivileged", "reader", "operator"):
             self.kubectl("create", "serviceaccount", name)
         self.kubectl("create", "clusterrole", "look", "--verb=get,list,watch", "--resource=*.*")
-        self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader")
+        self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader", "--serviceaccount=default:operator")
+        written = ("addonrollouts.tidegate.io", "rolloutapprovals.tidegate.io", f"addondeploymentconfigs.{GROUP}", f"clustermanagementaddons.{GROUP}")
+        self.kubectl("create", "clusterrole", "steer", "--verb=create,patch", *(f"--resource={one}" for one in written))
+        self.kubectl("create", "clusterrolebinding", "steer", "--clusterrole=steer", "--serviceaccount=default:operator")
         self.browser.open(self.origin)
         self.enter("invalid-token")
         self.browser.until("the token is refused", lambda: "does not accept" in self.browser.text("#sign-in-why"))
@@ -156,10 +162,10 @@ class Looker:
         """keys reach everything, and say why a cluster is where it is"""
         self.browser.run("document.activeElement.blur(); scrollTo(0, 0)")
         reached = []
-        for _ in range(25):
+        for _ in range(40):
             self.browser.press(TAB)
             reached.append(self.browser.run(HERE))
-        for wanted in ("skip", "leave", "helloworld", "filter", "cluster", "grid"):
+        for wanted in ("skip", "to-fleet", "leave", "find", "sort", "helloworld", "export", "filter", "cluster", "grid"):
             assert wanted in reached, f"{wanted} is not among {reached}"
         self.browser.run("document.getElementById('grid').focus()")
         self.browser.press(END)
@@ -174,8 +180,38 @@ class Looker:
         page = self.browser.run("""return fetch(arguments[0], {headers: {Authorization: 'Bearer ' + sessionStorage.getItem('tidegate-token')}})
             .then((answer) => answer.json()).then((told) => told.answer)""", f"/api/why/{last}/helloworld")
         assert page.keys() == why.keys(), (page, why)
+        assert self.browser.run("return location.hash") == f"#/helloworld@{last}"
         self.browser.press(ESCAPE)
         assert self.browser.run(HERE) == "grid"
+        self.browser.run("document.activeElement.blur()")
+        self.browser.press("/")
+        assert self.browser.run(HERE) == "find"
+
+    def pages(self):
+        """the changed fields, the fleet, a cluster, links to them and the exported file have what the hub has"""
+        fields = "[...document.querySelectorAll('#changes .fields li')].map((one) => one.innerText)"
+        greeting = 'spec.customizedVariables[GREETING].value "hello" \u2192 "ahoy"'
+        self.browser.until("the changed field is shown", lambda: greeting in self.browser.run(f"return {fields}"))
+        self.browser.run("window.saved = ''; const made = URL.createObjectURL; URL.createObjectURL = (blob) => { blob.text().then((text) => { window.saved = text; }); return made(blob); }")
+        self.browser.click("#export")
+        saved = self.browser.until("a file is offered", lambda: self.browser.run("return window.saved"))
+        last = f"cluster{self.clusters}"
+        assert all(part in saved for part in (f"<td>{last}</td>", "GREETING", "system:serviceaccount:default:reader")), saved
+        assert "<script" not in saved and "src=" not in saved and "href=" not in saved, saved
+        self.browser.click("#to-fleet")
+        rows = "[...document.querySelectorAll('#fleet-rows tr')].map((one) => one.innerText.replaceAll('\\t', ' '))"
+        found = self.browser.until("the fleet is shown", lambda: self.browser.run(f"return {rows}"))
+        assert len(found) == self.clusters and sum("soaking" in row for row in found) == max(self.clusters // 6, 1), found
+        self.browser.type("#fleet-find", last)
+        assert len(self.browser.run(f"return {rows}")) == 1
+        self.shape()
+        self.browser.click("#fleet-rows th a")
+        self.browser.until("the cluster is shown", lambda: self.browser.run("return document.querySelector('#cluster-rollouts li')?.dataset.rollout") == "helloworld")
+        assert self.browser.run("return location.hash") == f"#cluster/{last}"
+        self.shape()
+        self.browser.open(f"{self.origin}/#/helloworld@cluster3")
+        self.browser.until("a link opens a cluster", lambda: self.browser.text("#one-name") == "cluster3")
+        self.browser.click("#close-one")
 
     def shape(self):
         """names, headings, roles and contrast are as they should be; nothing inline, nothing from elsewhere"""
@@ -214,6 +250,93 @@ class Looker:
             self.browser.run("document.activeElement.blur(); scrollTo(0, 0)")
             time.sleep(0.3)
             self.browser.picture(f"{self.args.pictures}/{name}")
+
+    def user(self, name):
+        self.browser.click("#leave")
+        self.enter(self.kubectl("create", "token", name))
+        self.browser.until("the rollout is shown", lambda: self.browser.text("#actions"))
+
+    def dialog(self, verb, state):
+        selector = f"#rollout [data-verb={verb}]"
+        self.browser.until(f"{verb} is offered", lambda: self.browser.run("return !!document.querySelector(arguments[0])", selector))
+        self.browser.click(selector)
+        shown = "return [document.getElementById('act').dataset.state, document.getElementById('act-plan').innerText]"
+        return self.browser.until(f"the dry run of {verb} is {state}", lambda: (now := self.browser.run(shown))[0] == state and now[1])
+
+    def act(self, verb, done, reason="", command=""):
+        """An action: the hub refuses it to the reader, and does it for the operator."""
+        self.user("reader")
+        refused = self.dialog(verb, "refused")
+        assert "the hub does not allow system:serviceaccount:default:reader to " in refused, refused
+        assert self.browser.run("return document.getElementById('act-do').disabled")
+        self.browser.press(ESCAPE)
+        self.user("operator")
+        planned = self.dialog(verb, "ready")
+        assert f"helloworld: {done} (dry run)" in planned and "would " in planned, planned
+        if reason:
+            self.browser.type("#act-reason", reason + TAB)
+            self.browser.until("the dry run has the reason", lambda: reason in self.browser.text("#act-plan") or verb in ("approve", "reject"))
+        self.browser.until("it can be done", lambda: not self.browser.run("return document.getElementById('act-do').disabled"))
+        assert f"tidegate rollout {verb} helloworld{command}" in self.browser.text("#act-command"), self.browser.text("#act-command")
+        self.browser.click("#act-do")
+        self.browser.until(f"{verb} is done", lambda: self.browser.text("#done").startswith(f"helloworld: {done}"))
+        assert "(dry run)" not in self.browser.text("#done")
+
+    def configure(self, greeting):
+        config = {"spec": {"customizedVariables": [{"name": "GREETING", "value": greeting}]}}
+        self.kubectl("patch", "addondeploymentconfig", "helloworld", "-n", "open-cluster-management", "--type=merge", "-p", json.dumps(config))
+
+    def settings(self, spec):
+        self.kubectl("patch", "addonrollout", "helloworld", "--type=merge", "-p", json.dumps({"spec": spec}))
+
+    def phase(self, phase):
+        self.browser.until(f"the page shows {phase}", lambda: self.browser.text("#phase") == phase, patience=60)
+
+    def steers(self):
+        """pause, resume, promote and undo: with the right to, and without"""
+        self.act("pause", "paused", "INC-42", " --reason INC-42")
+        self.browser.until("the reason of the pause is shown", lambda: "INC-42" in self.browser.text("#facts"))
+        self.act("resume", "resumed")
+        self.act("promote", "promoted")
+        at_once = max(self.clusters // 6, 1)
+        self.browser.until("soak times have ended", lambda: self.status()["counts"]["done"] == at_once)
+        self.act("undo", "rolled back")
+        strategy = [{"op": "replace", "path": "/spec/installStrategy/placements/0/rolloutStrategy", "value": {"type": "All"}}]
+        self.kubectl("patch", "cma", "helloworld", "--type=json", "-p", json.dumps(strategy))
+        self.phase("Done")
+        for verb, words in (("promote", ["addonrollout", "helloworld"]), ("undo", ["addondeploymentconfig", "helloworld", "-n", "open-cluster-management"])):
+            managers = self.kubectl("get", *words, "--show-managed-fields", "-o", "jsonpath={.metadata.managedFields[*].manager}").split()
+            assert f"tidegate-web-{verb}" in managers, managers
+
+    def approves(self):
+        """approve and reject: with the right to, and without; the hub records the user"""
+        self.kubectl("label", "managedcluster", "--all", "ring=prod")
+        self.kubectl("label", "managedcluster", "cluster1", "ring=canary", "--overwrite")
+        group = lambda name: {"groupName": name, "groupClusterSelector": {"labelSelector": {"matchLabels": {"ring": name}}}}
+        groups = {"spec": {"decisionStrategy": {"groupStrategy": {"decisionGroups": [group("canary"), group("prod")]}}}}
+        place = self.kubectl("get", "cma", "helloworld", "-o", "jsonpath={.spec.installStrategy.placements[0].name}")
+        self.kubectl("patch", "placement", place, "-n", "open-cluster-management", "--type=merge", "-p", json.dumps(groups))
+        strategy = [{"op": "replace", "path": "/spec/installStrategy/placements/0/rolloutStrategy", "value": {"type": "ProgressivePerGroup"}}]
+        self.kubectl("patch", "cma", "helloworld", "--type=json", "-p", json.dumps(strategy))
+        self.settings({"approvalBefore": ["prod"]})
+        self.configure("bonjour")
+        self.browser.until("the approval is shown", lambda: "prod" in self.browser.text("#approvals"))
+        self.act("reject", "rejected", "errors in canary", f" --placement open-cluster-management/{place} --group prod --content ")
+        self.browser.until("the rejection is shown", lambda: "Rejected" in self.browser.text("#approvals"))
+        self.act("approve", "approved", "CHG-1234")
+        self.phase("Done")
+        decision = json.loads(self.kubectl("get", "rolloutapprovals", "-o", "jsonpath={.items[0].spec.decision}"))
+        assert (decision["by"], decision["reason"]) == ("system:serviceaccount:default:operator", "CHG-1234"), decision
+
+    def retries(self):
+        """retry: with the right to, and without"""
+        self.settings({"onFailure": "Undo", "approvalBefore": []})
+        self.kubectl("annotate", "managedcluster", "cluster1", "simulated-cluster/faults=apply-failure:quota")
+        self.configure("salut")
+        self.browser.until("the change is rolled back", lambda: self.status()["undone"])
+        self.kubectl("annotate", "managedcluster", "cluster1", "simulated-cluster/faults-")
+        self.act("retry", "retry requested")
+        self.phase("Done")
 
     def closed(self):
         """the page forgets everything with its token"""
