@@ -171,7 +171,7 @@ mod tests {
         for (word, body) in [
             ("delete", "{}"),
             ("pause", "{"),
-            ("pause", r#"{"resaon": ""}"#),
+            ("pause", r#"{"motive": ""}"#),
             ("pause", &long),
         ] {
             assert!(read(word, body.as_bytes()).is_err(), "{word} {body}");

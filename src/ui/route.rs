@@ -17,6 +17,8 @@ pub(super) enum Route {
     History(Target),
     /// The changed fields of its configurations.
     Changes(Target),
+    /// The settings that control it, and the decisions about it.
+    Settings(Target),
     /// Why a cluster is where it is.
     Why(Target, String),
     /// All rollouts by all clusters.
@@ -61,6 +63,7 @@ pub(super) fn route(path: &str) -> Option<Route> {
         "rollouts" => target(rest).map(Route::Rollout),
         "history" => target(rest).map(Route::History),
         "changes" => target(rest).map(Route::Changes),
+        "settings" => target(rest).map(Route::Settings),
         "clusters" => name(rest).map(|cluster| Route::Cluster(cluster.to_owned())),
         "act" => {
             let (verb, rest) = rest.split_once('/')?;

@@ -73,6 +73,8 @@ pub trait Ask: Send + Sync {
     fn history(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
     /// Returns the changed fields of its configurations.
     fn changes(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
+    /// Returns the settings that control a rollout, and the decisions about it.
+    fn settings(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
     /// Does what a user asks for, and returns what was written.
     fn act(
         &self,
@@ -209,6 +211,7 @@ impl PageState {
             Route::Rollout(target) => self.rollout(&person, &target).await,
             Route::History(target) => self.history(&person, target, token).await,
             Route::Changes(target) => self.changes(&person, target, token).await,
+            Route::Settings(target) => self.settings(&person, target, token).await,
             Route::Fleet => self.fleet(&person).await,
             Route::Cluster(name) => self.cluster(&person, &name).await,
             Route::About => Ok(self.about(&person)),
@@ -312,6 +315,16 @@ impl PageState {
         self.read(self.asks.changes(self.as_whom(token), target)).await
     }
 
+    async fn settings(
+        &self,
+        person: &Person,
+        target: Target,
+        token: Option<Token>,
+    ) -> Result<Value, Refusal> {
+        self.seen(person, &target).await?;
+        self.read(self.asks.settings(self.as_whom(token), target)).await
+    }
+
     /// Returns every rollout as a person may see it.
     async fn all_seen(&self, person: &Person) -> Result<Vec<Arc<Picture>>, Refusal> {
         let pictures = self.pictures().await?;
@@ -399,10 +412,11 @@ impl PageState {
         token.filter(|_| self.access.is_some())
     }
 
-    /// Reads the hub, few at a time: each reading is of the whole.
+    /// Reads the hub, few at a time: each reading is of the whole. A further request waits.
     async fn read(&self, reading: BoxFuture<'static, Result<Value, String>>) -> Result<Value, Refusal> {
         let busy = |why: &str| Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
-        let Ok(_place) = self.readings.try_acquire() else {
+        let place = tokio::time::timeout(READING, self.readings.acquire()).await;
+        let Ok(Ok(_place)) = place else {
             return Err(busy("too many requests at the same time; try again later"));
         };
         let Ok(read) = tokio::time::timeout(READING, reading).await else {

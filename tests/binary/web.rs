@@ -531,6 +531,15 @@ fn sees_nothing(address: &str, admin: &Path) {
         let (status, _, body) = told(address, path, &[HOST, &unprivileged]);
         assert!(status == 404 && !body.contains("cluster1 "), "{path}: {body}");
     }
+    for path in [
+        "/api/clusters/cluster1",
+        "/api/changes/helloworld",
+        "/api/settings/helloworld",
+    ] {
+        assert_eq!(told(address, path, &[HOST, &unprivileged]).0, 404, "{path}");
+    }
+    let fleet = parsed(&told(address, "/api/fleet", &[HOST, &unprivileged]).2);
+    assert_eq!(fleet, json!({"rollouts": [], "clusters": []}));
     let findings = parsed(&told(address, "/api/findings", &[HOST, &unprivileged]).2);
     assert_eq!(findings["items"], json!([]));
 }
@@ -552,6 +561,24 @@ fn sees_one_cluster(address: &str, admin: &Path) {
         told(address, "/api/why/cluster1/helloworld", &[HOST, &tenant]).0,
         404
     );
+    let fleet = parsed(&told(address, "/api/fleet", &[HOST, &tenant]).2);
+    assert_eq!(
+        fleet["clusters"],
+        json!([{"name": "cluster2", "cells": ["Done"]}])
+    );
+    assert_eq!(told(address, "/api/clusters/cluster1", &[HOST, &tenant]).0, 404);
+    assert_eq!(told(address, "/api/clusters/cluster2", &[HOST, &tenant]).0, 200);
+    // Settings and changed fields are read as the tenant, too.
+    let settings = parsed(&told(address, "/api/settings/helloworld", &[HOST, &tenant]).2);
+    assert_eq!(
+        (
+            &settings["settings"],
+            settings["missing"].as_array().map(Vec::len)
+        ),
+        (&Value::Null, Some(5))
+    );
+    let (status, _, body) = told(address, "/api/changes/helloworld", &[HOST, &tenant]);
+    assert!(status == 502 && body.contains("forbidden"), "{status} {body}");
     // The reasons are read as the tenant, who may not read the whole hub.
     let (status, _, body) = told(address, "/api/why/cluster2/helloworld", &[HOST, &tenant]);
     assert!(status == 502 && body.contains("forbidden"), "{status} {body}");

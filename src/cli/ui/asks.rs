@@ -10,6 +10,7 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::settings::settings_of;
 use crate::cli::connect::{self, HubConfig};
 use crate::cli::rollout::{NotAllowed, Request, events, raw, steered_from};
 use crate::cli::{CliError, live};
@@ -76,6 +77,10 @@ impl Reader {
         });
         let read = read.await.map_err(|source| CliError::Refused(Box::new(source)))?;
         Ok(json!({"items": read.unwrap_or_default()}))
+    }
+
+    async fn read_settings(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
+        settings_of(&self.client(token.as_ref())?, &target).await
     }
 
     /// What a verb writes is decided from the hub as the user sees it, and written with the token of the user.
@@ -147,6 +152,11 @@ impl Ask for Reader {
 
     fn changes(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>> {
         let read = self.clone().read_changes(token, target);
+        read.map(|read| read.map_err(|error| error.one_line())).boxed()
+    }
+
+    fn settings(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>> {
+        let read = self.clone().read_settings(token, target);
         read.map(|read| read.map_err(|error| error.one_line())).boxed()
     }
 

@@ -4,6 +4,7 @@
 
 mod asks;
 mod follow;
+mod settings;
 
 use std::net::SocketAddr;
 

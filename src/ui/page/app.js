@@ -128,7 +128,7 @@ function ending({ eta, etaUnknown }) {
 
 function wave(one, index) {
   const item = make("li", "", { "data-wave": index, "data-state": one.state });
-  item.append(make("strong", one.name || "all clusters"), ` ${one.placement} `, make("span", STATE[one.state] || one.state, { class: "phase", "data-tone": one.state === "Done" ? "good" : one.state === "Stopped" ? "bad" : "wait" }));
+  item.append(make("strong", one.name || "all clusters"), ` ${one.placement} `, make("span", STATE[one.state] || one.state, { class: "phase", "data-tone": one.state === "Done" && !(one.counts.failed + one.counts.timedOut) ? "good" : one.state === "Stopped" ? "bad" : "wait" }));
   item.append(bar(one.counts));
   const words = [`${one.counts.done} of ${one.counts.total} done`];
   const others = rest(one.counts);
@@ -196,6 +196,7 @@ function drawGrid(picture) {
     item.append(make("i", "", { "data-paint": paint(state), "aria-hidden": "true" }), `${counts.get(state)} ${WORDS[state]}`);
     return item;
   }));
+  put(el("reasons"), reasons(picture));
   const filter = el("filter");
   const chosen = counts.has(filter.value) ? filter.value : "";
   put(filter, [make("option", "all states", { value: "" }), ...present.map((state) => make("option", WORDS[state], { value: state }))]);
@@ -210,6 +211,30 @@ function drawGrid(picture) {
     if (one) drawOne(one);
     else close();
   }
+}
+
+/** Why clusters are not done: the first of each state and message, those that need attention first. */
+function reasons(picture) {
+  const groups = new Map();
+  for (const one of picture.clusters) {
+    const state = shownAs(one, picture.waves);
+    if (state === "Done" || state === "Kept") continue;
+    const text = one.message || one.reason;
+    const key = `${STATES.indexOf(state)} ${text.replaceAll(one.name, "")}`;
+    const group = groups.get(key) || { state, text, names: [] };
+    group.names.push(one.name);
+    groups.set(key, group);
+  }
+  const sorted = [...groups.values()].sort((one, other) => STATES.indexOf(one.state) - STATES.indexOf(other.state) || other.names.length - one.names.length);
+  const items = sorted.slice(0, 20).map(({ state, text, names }) => {
+    const item = make("li");
+    item.append(make("i", "", { "data-paint": paint(state), "aria-hidden": "true", class: "swatch" }), make("strong", `${names.length} ${WORDS[state]}: `), text && `${text}. `);
+    names.slice(0, 8).forEach((name, at) => item.append(at ? ", " : "", make("a", name, { href: `#/${told(picture.target)}@${name}` })));
+    if (names.length > 8) item.append(` and ${names.length - 8} more`);
+    return item;
+  });
+  if (sorted.length > 20) items.push(make("li", `${sorted.length - 20} more reasons`, { class: "faint" }));
+  return items;
 }
 
 function filterGrid() {
@@ -343,6 +368,65 @@ function eventGroup({ latest, events, clusters }) {
   return item;
 }
 
+// Settings and decisions.
+
+async function settings(name) {
+  try {
+    const found = await ask(`/api/settings/${name}`);
+    if (where().rollout !== name) return;
+    const items = [...found.approvals.map(decision), ...found.freezes.map(freeze), ...found.checks.map(check)];
+    if (found.profile) items.push(object(`RolloutProfile ${found.profile.metadata.name}`, found.profile.spec));
+    if (found.settings) items.push(object(`AddOnRollout ${found.settings.metadata.name}`, found.settings.spec));
+    if (found.missing.length) items.push(make("li", `Hidden, because you may not list them: ${found.missing.join(", ")}.`, { class: "faint" }));
+    put(el("settings"), items.length ? items : [make("li", "None.", { class: "faint" })]);
+  } catch (error) {
+    put(el("settings"), [make("li", `Cannot read the settings: ${error.message}`, { class: "faint" })]);
+  }
+}
+
+function entry(title, ...words) {
+  const item = make("li");
+  item.append(make("strong", title), ...words);
+  return item;
+}
+
+function object(title, spec) {
+  const item = make("li");
+  const more = make("details");
+  more.append(make("summary", title), make("pre", JSON.stringify(spec, null, 2)));
+  item.append(more);
+  return item;
+}
+
+function decision({ spec, status }) {
+  const now = spec.decision;
+  const words = [`: ${status?.state || "Idle"}`];
+  if (status?.clusters) words.push(`, ${status.clusters} waiting`);
+  if (now?.by) words.push(`. ${now.result} by ${now.by}`);
+  if (now?.at) words.push(" ", ago(now.at));
+  if (now?.reason) words.push(` (${now.reason})`);
+  const changes = status?.changes?.length ? [make("p", status.changes.join("; "), { class: "faint" })] : [];
+  return entry(`Approval of ${spec.placement ? `decision group ${spec.group} of ${spec.placement}` : `stage ${spec.group}`}`, ...words, ...changes);
+}
+
+function freeze({ metadata, spec }) {
+  const words = [`: ${spec.reason || "no reason"}`];
+  if (spec.from) words.push(`, from ${spec.from}`);
+  if (spec.until) words.push(`, until ${spec.until} (`, Date.parse(spec.until) > Date.now() ? "in " : "", Date.parse(spec.until) > Date.now() ? countdown(spec.until) : ago(spec.until), ")");
+  else words.push(", until it is deleted");
+  const labels = Object.entries(spec.clusterSelector?.matchLabels || {}).map(([key, label]) => `${key}=${label}`);
+  if (spec.clusterSelector) words.push(`. Clusters: ${labels.join(", ") || "by expressions"}`);
+  if (spec.addOns) words.push(`. Add-ons: ${spec.addOns.join(", ")}`);
+  return entry(`RolloutFreeze ${metadata.name}`, ...words);
+}
+
+function check({ metadata, status }) {
+  const words = [`: ${status?.result || "no result"}`];
+  if (status?.reportedAt) words.push(", reported ", ago(status.reportedAt));
+  if (status?.message) words.push(`: ${status.message}`);
+  return entry(`RolloutCheck ${metadata.name}`, ...words);
+}
+
 async function findings() {
   try {
     const told = await ask("/api/findings");
@@ -391,6 +475,18 @@ function readView() {
   }, Math.max(0, seen.read + 3000 - Date.now()));
 }
 
+/** Reads events and settings of the rollout after it has changed, at most every ten seconds. */
+function readDetails() {
+  if (readDetails.timer) return;
+  readDetails.timer = setTimeout(async () => {
+    readDetails.timer = 0;
+    const name = seen.picture && told(seen.picture.target);
+    if (!name) return;
+    await events(name);
+    await settings(name);
+  }, Math.max(0, seen.events + 10000 - Date.now()));
+}
+
 async function about() {
   try {
     seen.about = await ask("/api/about");
@@ -419,7 +515,7 @@ function hear(name, data) {
     seen.hidden = data.hidden || 0;
     seen.picture = data.picture;
     drawRollout(data.picture);
-    if (Date.now() - seen.events > 10000) events(told(data.picture.target));
+    readDetails();
   }
 }
 
@@ -446,7 +542,7 @@ function signIn(why) {
   el("link").textContent = "signed out";
   if (el("act").open) el("act").close();
   forget();
-  for (const id of ["list", "waves", "waves-end", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command"]) el(id).replaceChildren();
+  for (const id of ["list", "waves", "waves-end", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name", "done", "about", "tip", "act-title", "act-plan"]) el(id).textContent = "";
   Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", fields: [], history: [] });
   for (const id of ["find", "cluster", "fleet-find"]) el(id).value = "";
@@ -467,6 +563,8 @@ function begin() {
   close();
   seen.events = 0;
   seen.read = 0;
+  clearTimeout(readDetails.timer);
+  readDetails.timer = 0;
   el("tip").hidden = true;
   for (const [id, name] of [["rollout", "none"], ["fleet", "fleet"], ["of-cluster", "cluster"]]) el(id).hidden = view !== name;
   for (const [id, name] of [["to-fleet", "fleet"], ["to-rollouts", "rollout"]]) {
@@ -495,7 +593,13 @@ el("skip").addEventListener("click", (event) => {
   event.preventDefault();
   el("main").focus();
 });
-startActions((text) => done(text));
+startActions((text) => {
+  done(text);
+  clearTimeout(readDetails.timer);
+  Object.assign(readDetails, { timer: 0 });
+  seen.events = Date.now() - 8000;
+  readDetails();
+});
 el("filter").addEventListener("change", filterGrid);
 el("cluster").addEventListener("input", filterGrid);
 for (const [id, type] of [["find", "input"], ["sort", "change"]]) el(id).addEventListener(type, () => seen.list && drawList(seen.list));

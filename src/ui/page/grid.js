@@ -12,6 +12,9 @@ const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Unwell: "?", Aske
 const NAMED = 60;
 const LABEL = 20;
 
+/** The states of clusters that come first in their wave. */
+const URGENT = STATES.slice(0, STATES.indexOf("Asked"));
+
 export function paint(state) {
   return state.toLowerCase();
 }
@@ -67,7 +70,8 @@ export class Grid {
     const current = this.current()?.name;
     Object.assign(this, { all: clusters, waves, only, text });
     const isShown = (one) => (!only || shownAs(one, waves) === only) && (!text || one.name.includes(text));
-    this.shown = clusters.filter(isShown).sort((one, other) => one.wave - other.wave);
+    const rank = (one) => Math.min(URGENT.indexOf(shownAs(one, waves)) >>> 0, URGENT.length);
+    this.shown = clusters.filter(isShown).sort((one, other) => one.wave - other.wave || rank(one) - rank(other));
     const same = current ? this.shown.findIndex((one) => one.name === current) : -1;
     this.at = same >= 0 ? same : Math.min(this.at, Math.max(this.shown.length - 1, 0));
     this.draw();

@@ -323,6 +323,8 @@ class Looker:
         self.browser.until("the approval is shown", lambda: "prod" in self.browser.text("#approvals"))
         self.act("reject", "rejected", "errors in canary", f" --placement open-cluster-management/{place} --group prod --content ")
         self.browser.until("the rejection is shown", lambda: "Rejected" in self.browser.text("#approvals"))
+        author = "Rejected by system:serviceaccount:default:operator"
+        self.browser.until("the author of the decision is shown", lambda: author in self.browser.text("#settings") and "errors in canary" in self.browser.text("#reasons"))
         self.act("approve", "approved", "CHG-1234")
         self.phase("Done")
         decision = json.loads(self.kubectl("get", "rolloutapprovals", "-o", "jsonpath={.items[0].spec.decision}"))

@@ -1,0 +1,105 @@
+//! The settings that control a rollout, and the decisions about it: as they are on the hub, read as the requesting user.
+//!
+//! Decides only which objects belong to a rollout. What they mean is decided by the planners, and shown in the states of clusters.
+
+use kube::api::{DynamicObject, ListParams};
+use kube::{Api, Client};
+use serde_json::{Value, json};
+
+use crate::cli::CliError;
+use crate::controllers::resource;
+use insight::cockpit::{Target, TargetKind};
+use store::Kind;
+
+/// Returns the settings of a rollout, its approvals, its profile and its checks, and the freezes of the hub. Kinds that the user may not
+/// list are named in `missing`.
+pub(super) async fn settings_of(client: &Client, target: &Target) -> Result<Value, CliError> {
+    let mut missing = Vec::new();
+    let mut read = async |kind: Kind| -> Result<Vec<Value>, CliError> {
+        let found = listed(client, kind).await?;
+        if found.is_none() {
+            missing.push(kind.address().resource);
+        }
+        Ok(found.unwrap_or_default())
+    };
+    let (rollouts, approvals) = (read(Kind::Rollout).await?, read(Kind::Approval).await?);
+    let (profiles, checks) = (read(Kind::Profile).await?, read(Kind::Check).await?);
+    let freezes = read(Kind::Freeze).await?;
+    let own = |one: &&Value| match target.kind {
+        TargetKind::ClusterManagementAddOn => text(one, "/spec/addon") == target.name,
+        TargetKind::ManagedClustersUpgrade => {
+            text(one, "/spec/upgrade") == format!("{}/{}", target.namespace, target.name)
+        }
+    };
+    let settings = rollouts
+        .iter()
+        .find(own)
+        .filter(|_| target.kind == TargetKind::ClusterManagementAddOn);
+    let named = [settings.map(|one| text(one, "/spec/profile"))];
+    let default = settings.map(|one| text(one, "/status/defaultProfile"));
+    let profile = named.into_iter().flatten().chain(default);
+    let profile = profile.into_iter().find(|name| !name.is_empty());
+    let profile = profiles
+        .iter()
+        .find(|one| profile.is_some_and(|name| text(one, "/metadata/name") == name));
+    let used: Vec<&Value> = checks
+        .iter()
+        .filter(|check| {
+            let name = text(check, "/metadata/name");
+            [settings, profile]
+                .into_iter()
+                .flatten()
+                .any(|one| lists_check(one, name))
+        })
+        .collect();
+    let approvals: Vec<&Value> = approvals.iter().filter(own).collect();
+    Ok(
+        json!({"settings": settings, "profile": profile, "approvals": approvals, "checks": used, "freezes": freezes,
+        "missing": missing}),
+    )
+}
+
+/// Returns whether settings list a check, for all placements or for one.
+fn lists_check(settings: &Value, name: &str) -> bool {
+    let has = |level: &Value| {
+        let checks = level.get("checks").and_then(Value::as_array);
+        checks.into_iter().flatten().any(|check| check == name)
+    };
+    let spec = settings.get("spec").unwrap_or(&Value::Null);
+    let placements = spec.get("placements").and_then(Value::as_array);
+    has(spec) || placements.into_iter().flatten().any(has)
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object
+        .pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+/// Returns all objects of a kind, without their managed fields; nothing where the user may not list them, or the hub has no such kind.
+async fn listed(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
+    let found = match api.list(&ListParams::default()).await {
+        Ok(found) => found.items,
+        Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(None),
+        Err(error) => return Err(CliError::acting("read the hub")(error)),
+    };
+    let each = found.into_iter().filter_map(|mut object| {
+        object.metadata.managed_fields = None;
+        serde_json::to_value(object).ok()
+    });
+    Ok(Some(each.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_check_is_listed_for_all_placements_or_for_one() {
+        let settings = json!({"spec": {"checks": ["a"], "placements": [{"name": "p", "checks": ["b"]}]}});
+        assert!(lists_check(&settings, "a") && lists_check(&settings, "b"));
+        assert!(!lists_check(&settings, "c") && !lists_check(&Value::Null, "a"));
+    }
+}
