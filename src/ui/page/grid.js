@@ -7,7 +7,7 @@ export const WORDS = {
   Held: "blocked", Waiting: "waiting", Leaving: "leaving", Kept: "kept", Done: "done",
 };
 /** Marks for users who cannot distinguish the colours, if cells are large enough. */
-const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Unwell: "?", Asked: "\u270b\ufe0e", Moving: "\u2192", Soaking: "~", Held: "=", Leaving: "-" };
+const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Unwell: "?", Asked: "A", Moving: "\u2192", Soaking: "~", Held: "=", Leaving: "-" };
 /** With at most so many clusters, cells have names. */
 const NAMED = 60;
 const LABEL = 20;
