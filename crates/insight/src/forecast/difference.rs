@@ -52,6 +52,18 @@ pub(super) fn of_works(old: &Value, new: &Value) -> Vec<Difference> {
     all
 }
 
+/// Returns the fields that tell the specs of two configurations apart; manifests of templates are compared one by one.
+pub(crate) fn of_specs(old: &Value, new: &Value) -> Vec<Difference> {
+    let spec = |object: &Value| object.get("spec").cloned().unwrap_or_default();
+    let (mut old, mut new) = (spec(old), spec(new));
+    let mut all = Vec::new();
+    let pointer = "/agentSpec/workload/manifests";
+    let (before, after) = (taken(&mut old, pointer), taken(&mut new, pointer));
+    compare_items("", &before, &after, manifest, &mut all);
+    compare("spec", Some(&old), Some(&new), &mut all);
+    all
+}
+
 /// How an item is called.
 type Name = fn(&Value) -> String;
 

@@ -22,6 +22,7 @@ pub use changes::{Changes, ConfigChange, changes};
 pub use changes_text::{changes_json, changes_text};
 pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;
+pub(crate) use difference::of_specs as spec_differences;
 pub use markdown::{fenced, markdown};
 pub use redaction::keep_plans;
 pub use render::{json, text};
