@@ -19,8 +19,9 @@ use super::{freeze, list};
 use crate::cli::print::{OutputFormat, print, print_document, versioned};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    API_VERSION, Approve, Decision, Line, Picture, Revision, Steer, Stopwatch, Target, Tone, Verb, find,
-    history, history_json, revision_lines, revisions, status, steer, written,
+    API_VERSION, Approve, Decision, Line, Picture, Revision, Steer, Stopwatch, Target, Tone, Verb,
+    decision_lines, decisions, find, history, history_json, revision_lines, revisions, status, steer,
+    written,
 };
 use kubernetes::field::Shown;
 use serde_json::{Value, json};
@@ -175,9 +176,13 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         })?,
     };
     let output = args.ask.output;
+    let approvals = source.hub.objects().iter();
+    let approvals = approvals.filter(|(key, _)| key.kind == store::Kind::Approval);
+    let decided = decisions(approvals.map(|(_, object)| &**object), &target);
     match output {
         RolloutFormat::Json | RolloutFormat::Yaml => {
             let mut page = history_json(&target, &object, &told.own, &told.of_clusters);
+            page["decisions"] = Value::Array(decided);
             page["revisions"] = serde_json::to_value(&known).map_err(CliError::acting("write JSON"))?;
             print_document(&page, output.document())?;
         }
@@ -189,6 +194,7 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
         RolloutFormat::Text | RolloutFormat::Wide => {
             let is_whole = args.ask.is_whole();
             let mut page = revision_lines(&known, is_whole, width(is_whole));
+            page.extend(decision_lines(&decided, width(is_whole)));
             page.extend(history(
                 &object,
                 &told.own,

@@ -48,7 +48,7 @@ pub use list::{compact_list, list, rows};
 pub use navigation::{Effect, Key, Order, Page, Question, View};
 pub use ownership::{conflicting, owners_of_spec, programs};
 pub use picture::*;
-pub use revisions::{Revision, revision_lines, revisions};
+pub use revisions::{Revision, decision_lines, decisions, revision_lines, revisions};
 pub use steer::{CHANGE_CAUSE, Refusal, Steer, Verb, steer};
 pub use stopwatch::{Pace, Stopwatch};
 pub use summary::summary;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Serialize;
+use serde_json::Value;
 
 use super::line::{Line, Tone, padded};
 use super::picture::{Target, TargetKind};
@@ -226,6 +227,64 @@ pub fn revision_lines(revisions: &[Revision], is_whole: bool, width: usize) -> V
     page.into_iter().map(|line| line.cut(width)).collect()
 }
 
+/// Returns the decisions about changes of a rollout, as its RolloutApprovals have them, the last first. The webhook records the user.
+pub fn decisions<'v>(approvals: impl Iterator<Item = &'v Value>, target: &Target) -> Vec<Value> {
+    let (field, name) = match target.kind {
+        TargetKind::ClusterManagementAddOn => ("/spec/addon", target.name.clone()),
+        TargetKind::ManagedClustersUpgrade => {
+            ("/spec/upgrade", format!("{}/{}", target.namespace, target.name))
+        }
+    };
+    let mut found: Vec<Value> = approvals
+        .filter(|approval| text(approval, field) == name)
+        .filter_map(|approval| {
+            let decision = approval.pointer("/spec/decision")?.as_object()?;
+            let place = ["placement", "group"].map(|key| {
+                let value = text(approval, &format!("/spec/{key}"));
+                (key.to_owned(), Value::from(value))
+            });
+            Some(Value::Object(place.into_iter().chain(decision.clone()).collect()))
+        })
+        .collect();
+    found.sort_by(|one, other| text(other, "/at").cmp(text(one, "/at")));
+    found
+}
+
+/// Returns decisions under a heading.
+pub fn decision_lines(decisions: &[Value], width: usize) -> Vec<Line> {
+    let each = decisions.iter().map(|one| {
+        let tone = if text(one, "/result") == "Approved" {
+            Tone::Good
+        } else {
+            Tone::Bad
+        };
+        let hash: String = text(one, "/content").chars().take(8).collect();
+        let place = match text(one, "/placement") {
+            "" => String::new(),
+            place => format!(" of placement {place}"),
+        };
+        let reason = match text(one, "/reason") {
+            "" => String::new(),
+            reason => format!(": {reason}"),
+        };
+        let told = format!(
+            " {hash} by {} in group {}{place}{reason}",
+            text(one, "/by"),
+            text(one, "/group")
+        );
+        Line::of(Tone::Faint, format!("  {}  ", padded(text(one, "/at"), 20)))
+            .and(tone, text(one, "/result"))
+            .and(Tone::Plain, told)
+            .cut(width)
+    });
+    let heading = (!decisions.is_empty()).then(|| Line::of(Tone::Strong, "decisions"));
+    heading.into_iter().chain(each).collect()
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
 /// What stands before the lines below a revision.
 const INSET: &str = "          ";
 
@@ -243,7 +302,7 @@ fn state(one: &Revision) -> &'static str {
 }
 
 fn changed(change: &Difference) -> Line {
-    let value = |side: &Option<serde_json::Value>| match side {
+    let value = |side: &Option<Value>| match side {
         Some(value) => value.to_string(),
         None => "absent".to_owned(),
     };
@@ -251,4 +310,37 @@ fn changed(change: &Difference) -> Line {
         .and(Tone::Bad, value(&change.old))
         .and(Tone::Faint, " -> ")
         .and(Tone::Good, value(&change.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn decisions_of_a_rollout_are_listed_with_their_users_the_last_first() {
+        let approval = |addon: &str, by: &str, at: &str| {
+            json!({"spec": {"addon": addon, "placement": "default/all", "group": "prod", "decision": {
+                "result": "Approved", "content": "0123456789abcdef", "by": by, "at": at, "reason": "CHG-7"}}})
+        };
+        let all = [
+            approval("hello", "ann", "2030-01-01T00:00:00Z"),
+            approval("other", "eve", "2030-01-02T00:00:00Z"),
+            approval("hello", "bob", "2030-01-03T00:00:00Z"),
+            json!({"spec": {"addon": "hello", "group": "dev"}}),
+        ];
+        let found = decisions(all.iter(), &Target::addon("hello"));
+        let page: Vec<String> = decision_lines(&found, usize::MAX)
+            .iter()
+            .map(Line::text)
+            .collect();
+        assert_eq!(
+            page,
+            [
+                "decisions",
+                "  2030-01-03T00:00:00Z  Approved 01234567 by bob in group prod of placement default/all: CHG-7",
+                "  2030-01-01T00:00:00Z  Approved 01234567 by ann in group prod of placement default/all: CHG-7",
+            ]
+        );
+    }
 }

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::find::Finder;
 use super::secret::{Found, TEXT, cleaned, is_about, is_sensitive, is_variable, variables_in};
 use api::hash::SpecHash;
-use store::{Kind, kept_editors, trim_owners};
+use store::{Kind, trim_owners};
 
 /// Stands for a value of a Secret: base64, as its schema wants.
 pub(super) const VALUE: &str = "cmVkYWN0ZWQ=";
@@ -75,12 +75,10 @@ fn bookkeeping(object: &mut Value) {
         trim_owners(&mut copy);
         copy.pointer_mut("/metadata/managedFields").map(Value::take)
     });
-    // Who edited a configuration or paused a rollout is part of its history.
-    let owners = owners.unwrap_or_else(|| kept_editors(object));
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         metadata.remove("selfLink");
-        if let Some(owners) = owners {
+        if let Some(owners) = owners.flatten() {
             metadata.insert("managedFields".to_owned(), owners);
         }
     }
