@@ -21,7 +21,7 @@ pub struct Cli {
     /// Print no notes and no progress, only results and errors.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
-    /// Log requests and decisions on standard error; twice for all details.
+    /// Log more on standard error; twice also for requests to the hub.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
     /// What to do.

@@ -31,7 +31,7 @@ fn connection() -> Command {
         .short('v')
         .long("verbose")
         .action(ArgAction::Count)
-        .help("Log requests and decisions on standard error; twice for all details");
+        .help("Log more on standard error; twice also for requests to the hub");
     let own = Command::new("options").args([color, quiet, verbose]);
     SettingsArgs::augment_args(HubArgs::augment_args(own))
 }
