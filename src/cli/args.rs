@@ -18,6 +18,12 @@ pub struct Cli {
     /// When to use colors in the output.
     #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t = ColourArg::Auto)]
     pub color: ColourArg,
+    /// Print no notes and no progress, only results and errors.
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Log more on standard error; twice also for requests to the hub.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
@@ -44,8 +50,10 @@ Both are in this binary. To try it, run `tidegate dev`, which starts a hub in me
 const TRY_IT: &str = "";
 
 const EXIT_STATUS: &str = "\
-Exit status: 0 success, 1 the command failed or found a problem, 2 invalid usage (flag, port, folder, file).
-Logs go to standard error; TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
+Exit status: 0 success; 1 a problem was found, or a change was rejected; 2 invalid usage, or an input or the hub cannot be read;
+3 not finished (`rollout status`), or a policy does not compile (`check`, `plan`, `policy`). `tidegate help COMMAND` has the details.
+Flags of the hub such as --context may stand before or after the command.
+Logs go to standard error; -v or TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
 /// The subcommands.
 #[derive(Debug, Subcommand)]
@@ -86,6 +94,8 @@ pub enum Command {
     Definitions(DefinitionsArgs),
     /// Print the manifests (YAML) that install Tidegate on a hub.
     Install(super::InstallArgs),
+    /// Uninstall Tidegate from a hub: the webhooks first, then what `install` created.
+    Uninstall(super::UninstallArgs),
     /// Print generated references: the rules, the command line, the webhook configurations.
     Reference(ReferenceArgs),
     /// Write the example manifests into a folder.
@@ -95,7 +105,8 @@ pub enum Command {
     /// Print the versions of this program, the hub, its controllers and its definitions.
     Version(super::VersionArgs),
     /// Print a completion script for a shell.
-    Completions(CompletionsArgs),
+    #[command(visible_alias = "completions")]
+    Completion(CompletionsArgs),
     /// Print the manual page, or write all pages into a folder.
     Man(ManArgs),
 }

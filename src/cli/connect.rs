@@ -4,7 +4,7 @@
 //! the hub anything by itself.
 
 use std::ops::Deref;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use futures::FutureExt as _;
 use kube::client::ClientBuilder;
@@ -14,7 +14,7 @@ use tokio::runtime::{Builder, Runtime};
 use tower::util::MapErrLayer;
 
 use super::CliError;
-use super::hub::{HubPlace, Unreachable};
+use super::hub::{ConnectionArgs, HubPlace, Unreachable};
 use crate::controllers;
 use crate::files::inspect;
 use crate::server::ExistenceReader;
@@ -50,6 +50,30 @@ impl HubConfig {
         self
     }
 
+    /// Applies the flags that replace parts of a kubeconfig.
+    fn apply(&mut self, flags: &ConnectionArgs) {
+        let config = &mut self.config;
+        if let Some(server) = &flags.server {
+            config.cluster_url = server.clone();
+            self.origin = format!("--server, otherwise {}", self.origin);
+        }
+        if let Some(token) = &flags.token {
+            config.auth_info = kube::config::AuthInfo {
+                token: Some(token.clone().into()),
+                ..kube::config::AuthInfo::default()
+            };
+        }
+        if flags.insecure_skip_tls_verify {
+            config.accept_invalid_certs = true;
+        }
+        if let Some(length) = flags.request_timeout {
+            let limit = Some(length).filter(|length| !length.is_zero());
+            config.connect_timeout = limit;
+            config.read_timeout = limit;
+            config.write_timeout = limit;
+        }
+    }
+
     /// Returns the way to the same hub for a caller that asks as another account.
     pub(super) fn impersonating(mut self, account: Option<String>) -> Self {
         self.config.auth_info.impersonate = account;
@@ -60,14 +84,18 @@ impl HubConfig {
 /// Returns the way to the hub of a kubeconfig; without one, of KUBECONFIG, of the user's own or of the pod's service account.
 pub(super) async fn config_of<'a>(place: impl Into<HubPlace<'a>>) -> Result<HubConfig, CliError> {
     let place = place.into();
+    let chosen = Chosen::of(&place);
     let mut reached = match place.kubeconfig {
         Some(path) => {
             inspect(path, LARGEST).map_err(CliError::reading(path))?;
             let file = Kubeconfig::read_from(path).map_err(unreachable)?;
-            of_file(file, place.context, &format!("\"{}\"", path.display())).await?
+            of_file(file, chosen, &format!("\"{}\"", path.display())).await?
         }
-        None => inferred(place.context).await?,
+        None => inferred(chosen, place.connection).await?,
     };
+    if let Some(connection) = place.connection {
+        reached.apply(connection);
+    }
     if let Some(user) = place.as_user {
         reached.config.auth_info.impersonate = Some(user.to_owned());
         let groups = place.as_groups.to_vec();
@@ -76,7 +104,28 @@ pub(super) async fn config_of<'a>(place: impl Into<HubPlace<'a>>) -> Result<HubC
     Ok(reached)
 }
 
-async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
+/// What flags choose in a kubeconfig.
+#[derive(Clone, Copy, Debug, Default)]
+struct Chosen<'a> {
+    context: Option<&'a str>,
+    user: Option<&'a str>,
+}
+
+impl<'a> Chosen<'a> {
+    fn of(place: &HubPlace<'a>) -> Self {
+        let connection = place.connection;
+        Self {
+            context: connection.and_then(|flags| flags.context.as_deref()),
+            user: connection.and_then(|flags| flags.user.as_deref()),
+        }
+    }
+
+    fn is_any(self) -> bool {
+        self.context.is_some() || self.user.is_some()
+    }
+}
+
+async fn inferred(chosen: Chosen<'_>, connection: Option<&ConnectionArgs>) -> Result<HubConfig, CliError> {
     let paths = named();
     for path in &paths {
         // What is not there is left out by the reader of kubeconfigs.
@@ -95,8 +144,8 @@ async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
         format!("KUBECONFIG={}", paths.join(":"))
     };
     let read = match Kubeconfig::read() {
-        Ok(file) if !file.contexts.is_empty() || context.is_some() => {
-            return of_file(file, context, &origin).await;
+        Ok(file) if !file.contexts.is_empty() || chosen.is_any() => {
+            return of_file(file, chosen, &origin).await;
         }
         Ok(_) => format!("{origin} has no context"),
         Err(error) => {
@@ -104,8 +153,14 @@ async fn inferred(context: Option<&str>) -> Result<HubConfig, CliError> {
             format!("{origin}: {cause}")
         }
     };
-    if context.is_some() {
+    if chosen.is_any() {
         return Err(unreachable(read));
+    }
+    if let Some(server) = connection.and_then(|flags| flags.server.clone()) {
+        return Ok(HubConfig {
+            config: Config::new(server),
+            origin: "--server".to_owned(),
+        });
     }
     match Config::incluster() {
         Ok(config) => Ok(HubConfig {
@@ -123,14 +178,21 @@ const DEV_HINT: &str = " (`tidegate dev` writes .tidegate/kubeconfig)";
 #[cfg(not(feature = "dev"))]
 const DEV_HINT: &str = "";
 
-async fn of_file(file: Kubeconfig, context: Option<&str>, origin: &str) -> Result<HubConfig, CliError> {
+async fn of_file(file: Kubeconfig, chosen: Chosen<'_>, origin: &str) -> Result<HubConfig, CliError> {
+    let Chosen { context, user } = chosen;
     if let Some(wanted) = context {
-        known(&file, wanted, origin)?;
+        let names = file.contexts.iter().map(|context| context.name.as_str());
+        known("context", &names.collect::<Vec<_>>(), wanted, origin)?;
+    }
+    if let Some(wanted) = user {
+        let names = file.auth_infos.iter().map(|user| user.name.as_str());
+        known("user", &names.collect::<Vec<_>>(), wanted, origin)?;
     }
     let used = context.or(file.current_context.as_deref()).unwrap_or_default();
     let origin = format!("context \"{used}\" of {origin}");
     let options = KubeConfigOptions {
         context: context.map(str::to_owned),
+        user: user.map(str::to_owned),
         ..KubeConfigOptions::default()
     };
     let config = Config::from_custom_kubeconfig(file, &options)
@@ -139,13 +201,8 @@ async fn of_file(file: Kubeconfig, context: Option<&str>, origin: &str) -> Resul
     Ok(HubConfig { config, origin })
 }
 
-/// Refuses a context that is not there, with those that are.
-fn known(file: &Kubeconfig, wanted: &str, origin: &str) -> Result<(), CliError> {
-    let names: Vec<&str> = file
-        .contexts
-        .iter()
-        .map(|context| context.name.as_str())
-        .collect();
+/// Refuses a name that a kubeconfig does not have, with those that it has.
+fn known(flag: &'static str, names: &[&str], wanted: &str, origin: &str) -> Result<(), CliError> {
     if names.contains(&wanted) {
         return Ok(());
     }
@@ -157,9 +214,19 @@ fn known(file: &Kubeconfig, wanted: &str, origin: &str) -> Result<(), CliError> 
         format!("it has {}", kubernetes::field::listed(names.iter().copied()))
     };
     Err(CliError::ReadFlag {
-        flag: "context",
-        reason: format!("{origin} has no context \"{wanted}\": {known}{near}"),
+        flag,
+        reason: format!("{origin} has no {flag} \"{wanted}\": {known}{near}"),
     })
+}
+
+/// Returns the names of the contexts of a kubeconfig: of a file, or of KUBECONFIG.
+pub(super) fn contexts(kubeconfig: Option<&Path>) -> Vec<String> {
+    let read = match kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let all = read.into_iter().flat_map(|file| file.contexts);
+    all.map(|context| context.name).collect()
 }
 
 /// The files that KUBECONFIG names.

@@ -22,7 +22,18 @@ fn connection() -> Command {
         .value_parser(clap::value_parser!(ColourArg))
         .default_value("auto")
         .help("When to use colors in the output");
-    SettingsArgs::augment_args(HubArgs::augment_args(Command::new("options").arg(color)))
+    let quiet = Arg::new("quiet")
+        .short('q')
+        .long("quiet")
+        .action(ArgAction::SetTrue)
+        .help("Print no notes and no progress, only results and errors");
+    let verbose = Arg::new("verbose")
+        .short('v')
+        .long("verbose")
+        .action(ArgAction::Count)
+        .help("Log more on standard error; twice also for requests to the hub");
+    let own = Command::new("options").args([color, quiet, verbose]);
+    SettingsArgs::augment_args(HubArgs::augment_args(own))
 }
 
 /// Returns the settings of the controllers, which commands that plan accept as flags.

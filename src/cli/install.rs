@@ -13,12 +13,11 @@ use kube::{Api, Client};
 use kubernetes::names::is_dns1123_label;
 use tokio::time::timeout;
 
-use super::CliError;
 use super::connect;
-use super::hub::HubPlace;
 use super::print::{complain, print};
 use super::rulebook::left_out_of_backstop;
 use super::words::{Choices, one_of};
+use super::{CliError, HubArgs};
 use crate::files::read_text;
 use crate::server::ClientAuthority;
 use admission::{BACKSTOP_SINCE_MINOR, CONDITIONS_SINCE_MINOR};
@@ -54,8 +53,8 @@ const LARGEST: u64 = 1 << 20;
 
 /// Print the manifests that install Tidegate on a hub, as in `manifests/deploy` and the Helm chart (`docs/operate/install.md`).
 ///
-/// Example: `tidegate install --print --certificates self-managed | kubectl apply -f -`; to uninstall, pipe the output to
-/// `kubectl delete -f -`.
+/// Example: `tidegate install --print --certificates self-managed | kubectl apply -f -`. `tidegate uninstall` deletes what this
+/// creates.
 #[derive(Args, Clone, Debug)]
 pub struct InstallArgs {
     /// Print the manifests; nothing is applied.
@@ -107,6 +106,9 @@ pub struct InstallArgs {
     /// Whether to include the CRDs of Tidegate's kinds; omit them for a downgrade to an older version.
     #[arg(long, value_name = "MODE", default_value = "with", value_parser = one_of(DEFINITIONS))]
     pub definitions: Definitions,
+    /// Hub whose version decides what is included.
+    #[command(flatten)]
+    pub hub: HubArgs,
 }
 
 /// How the certificate of the webhook is provided.
@@ -233,7 +235,7 @@ fn image(text: &str) -> Result<String, String> {
     ))
 }
 
-fn namespace(text: &str) -> Result<String, String> {
+pub(super) fn namespace(text: &str) -> Result<String, String> {
     if is_dns1123_label(text) {
         return Ok(text.to_owned());
     }
@@ -247,7 +249,7 @@ pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
         args.match_conditions == ConditionsArg::Auto,
     ];
     if choice.webhooks != Webhooks::Without && asks.contains(&true) {
-        adapt(&mut choice, asks);
+        adapt(&mut choice, asks, &args.hub);
     }
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {
@@ -339,10 +341,10 @@ struct Served {
 
 /// Omits what the hub of the kubeconfig does not serve of that which `asks` leaves to it, the backstop and match conditions, and prints it. A
 /// hub that does not answer counts as new.
-fn adapt(choice: &mut Choice, [backstop, conditions]: [bool; 2]) {
+fn adapt(choice: &mut Choice, [backstop, conditions]: [bool; 2], hub: &HubArgs) {
     let found = connect::runtime()
         .ok()
-        .and_then(|runtime| runtime.block_on(async { timeout(ANSWERED_WITHIN, served()).await.ok()? }));
+        .and_then(|runtime| runtime.block_on(async { timeout(ANSWERED_WITHIN, served(hub)).await.ok()? }));
     let Some(found) = found else { return };
     if backstop && !found.backstop {
         choice.backstop = Backstop::Without;
@@ -363,8 +365,8 @@ fn adapt(choice: &mut Choice, [backstop, conditions]: [bool; 2]) {
 }
 
 /// Asks the hub of the kubeconfig; `None` if it does not answer or is no Kubernetes 1.
-async fn served() -> Option<Served> {
-    let config = connect::config_of(HubPlace::default()).await.ok()?;
+async fn served(hub: &HubArgs) -> Option<Served> {
+    let config = connect::config_of(hub).await.ok()?;
     let client = connect::client(config).ok()?;
     let version = client.apiserver_version().await.ok()?;
     let minor = minor_version(&version.major, &version.minor)?;

@@ -23,6 +23,22 @@ pub struct LogArgs {
     pub log_level: Option<LogLevel>,
 }
 
+impl LogArgs {
+    /// Returns the options with `--quiet` and `--verbose`, which count where no level is given.
+    pub(super) fn more(self, quiet: bool, verbose: u8) -> Self {
+        let level = match (quiet, verbose) {
+            (true, _) => Some(LogLevel::Error),
+            (false, 0) => None,
+            (false, 1) => Some(LogLevel::Debug),
+            (false, _) => Some(LogLevel::Trace),
+        };
+        Self {
+            log_level: self.log_level.or(level),
+            ..self
+        }
+    }
+}
+
 /// Log format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
@@ -101,6 +117,8 @@ pub(super) enum Usual {
     /// It fills the terminal; nothing else may write to it.
     #[cfg(feature = "top")]
     Fills,
+    /// It follows a hub, and reports by itself that the hub does not answer.
+    Follows,
     /// It prints a result and exits.
     Answers,
 }
@@ -113,6 +131,7 @@ impl Usual {
             Self::Draws => LogLevel::Warn.filter(),
             #[cfg(feature = "top")]
             Self::Fills => LogLevel::Off.filter(),
+            Self::Follows => LogLevel::Off.filter(),
             Self::Answers => OF_TOOLS.to_owned(),
         }
     }

@@ -10,7 +10,7 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::{Folder, read};
-use super::print::{complain, listing, print, print_folded};
+use super::print::{OutputFormat, complain, listing, print, print_document, print_folded, versioned};
 use super::terminal::Progress;
 use super::{BehaviourArgs, CliError, ControllerArgs, GateArgs, HubArgs, live, rulebook};
 use insight::forecast::{Changes, Forecast, UpgradeForecast};
@@ -26,6 +26,8 @@ use store::Settings;
 /// Works on a dump. Runs the planner of the controllers in memory; clusters with a connected agent report success at once, the
 /// others report nothing, and wait times pass at once. With --change, unaffected add-ons are only counted. Placement decisions
 /// are not predicted: they stay as they are in the dump.
+/// Exit status: 0 forecast printed, 1 the webhook would reject a change, or the limit of --exit-code or --max-moved is exceeded,
+/// 2 cannot be determined, 3 a policy does not compile.
 #[derive(Args, Clone, Debug)]
 #[command(
     override_usage = "tidegate plan [OPTIONS] <DUMP>\n       tidegate plan [OPTIONS] --live [--context <NAME>]"
@@ -53,7 +55,9 @@ impl PlanArgs {
     fn listing(&self) -> Listing {
         match self.output {
             PlanFormat::Markdown if !self.question.all => Listing::Short,
-            PlanFormat::Markdown | PlanFormat::Text | PlanFormat::Json => listing(self.question.all),
+            PlanFormat::Markdown | PlanFormat::Text | PlanFormat::Json | PlanFormat::Yaml => {
+                listing(self.question.all)
+            }
         }
     }
 }
@@ -126,6 +130,12 @@ pub struct PlanQuestion {
     /// Do not shorten the list of clusters on a terminal and in Markdown; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
+    /// Exit with 1 if the forecast shows any difference.
+    #[arg(long)]
+    pub exit_code: bool,
+    /// Exit with 1 if more clusters of an add-on than this are updated or lose it: a number, or a percentage such as 10%.
+    #[arg(long, value_name = "LIMIT", conflicts_with = "take_over")]
+    pub max_moved: Option<MostMoved>,
 }
 
 /// Format of a preview.
@@ -133,10 +143,65 @@ pub struct PlanQuestion {
 pub enum PlanFormat {
     /// Readable text.
     Text,
-    /// Machine-readable.
+    /// Machine-readable (`docs/reference/output.md`).
     Json,
+    /// The same as YAML.
+    Yaml,
     /// For a pull request comment.
     Markdown,
+}
+
+impl PlanFormat {
+    const fn document(self) -> OutputFormat {
+        match self {
+            Self::Yaml => OutputFormat::Yaml,
+            Self::Text | Self::Json | Self::Markdown => OutputFormat::Json,
+        }
+    }
+}
+
+/// How many clusters of an add-on may be updated or lose it: a number, or a percentage of its clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MostMoved {
+    /// Clusters.
+    Number(usize),
+    /// Percent of the clusters of the add-on.
+    Percent(usize),
+}
+
+impl std::str::FromStr for MostMoved {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = match text.strip_suffix('%') {
+            Some(percent) => percent
+                .parse()
+                .ok()
+                .filter(|percent| *percent <= 100)
+                .map(Self::Percent),
+            None => text.parse().ok().map(Self::Number),
+        };
+        found.ok_or_else(|| "must be a number of clusters, or a percentage from 0% to 100%".to_owned())
+    }
+}
+
+impl MostMoved {
+    /// Returns whether so many of these clusters are too many.
+    fn is_exceeded(self, moved: usize, of: usize) -> bool {
+        match self {
+            Self::Number(most) => moved > most,
+            Self::Percent(most) => moved.saturating_mul(100) > most.saturating_mul(of),
+        }
+    }
+}
+
+impl std::fmt::Display for MostMoved {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(most) => write!(f, "{most}"),
+            Self::Percent(most) => write!(f, "{most}%"),
+        }
+    }
 }
 
 pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
@@ -161,18 +226,24 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         match args.output {
             PlanFormat::Text => print(&Shown::page(&text))?,
             PlanFormat::Markdown => print(&Shown::page(&insight::forecast::fenced(&text)))?,
-            PlanFormat::Json => print(&Shown::json(&format!(
-                "{:#}\n",
-                insight::forecast::take_over_json(&all)
-            )))?,
+            PlanFormat::Json | PlanFormat::Yaml => {
+                let page = versioned("TakeOverPlan", insight::forecast::take_over_json(&all));
+                print_document(&page, args.output.document())?;
+            }
         }
-        return Ok(ExitCode::SUCCESS);
+        let is_same = all.iter().all(|one| one.changed.is_empty());
+        return Ok(ExitCode::from(u8::from(args.question.exit_code && !is_same)));
     }
     let progress = Progress::begin("planning");
     let foreseen = Foreseen::of(args, &hub, &changes, &settings, now);
     drop(progress);
     foreseen.tell(args)?;
-    Ok(ExitCode::SUCCESS)
+    let too_many = foreseen.too_many(args.question.max_moved);
+    for told in &too_many {
+        complain(&Shown::line(&format!("tidegate: {told}")));
+    }
+    let differs = args.question.exit_code && foreseen.differs();
+    Ok(ExitCode::from(u8::from(differs || !too_many.is_empty())))
 }
 
 /// The forecast.
@@ -212,6 +283,33 @@ impl Foreseen {
         }
     }
 
+    /// Returns whether anything would happen.
+    fn differs(&self) -> bool {
+        let moves = |forecast: &Forecast| forecast.waves.iter().any(|wave| wave.reach() > 0);
+        self.addons
+            .iter()
+            .any(|forecast| moves(forecast) || !forecast.held.is_empty())
+            || self.upgrades.iter().any(|upgrade| upgrade.starts() > 0)
+    }
+
+    /// Returns the add-ons that move more clusters than they may.
+    fn too_many(&self, limit: Option<MostMoved>) -> Vec<String> {
+        let Some(limit) = limit else {
+            return Vec::new();
+        };
+        let each = self.addons.iter().filter_map(|forecast| {
+            let (moved, of) = forecast.moved();
+            limit.is_exceeded(moved, of).then(|| {
+                format!(
+                    "{}: {moved} of {} are updated or lose the add-on, more than --max-moved {limit} allows",
+                    forecast.addon,
+                    kubernetes::field::counted(of, "cluster")
+                )
+            })
+        });
+        each.collect()
+    }
+
     fn tell(&self, args: &PlanArgs) -> Result<(), CliError> {
         let Self {
             addons,
@@ -234,13 +332,13 @@ impl Foreseen {
                 changes,
                 args.listing(),
             ))),
-            PlanFormat::Json => {
+            PlanFormat::Json | PlanFormat::Yaml => {
                 let mut all = insight::forecast::json(addons, *same);
                 all["upgrades"] = insight::forecast::upgrades_json(upgrades).into();
                 if args.question.diff {
                     all["changes"] = insight::forecast::changes_json(changes);
                 }
-                print(&Shown::json(&format!("{all:#}\n")))
+                print_document(&versioned("ChangePlan", all), args.output.document())
             }
         }
     }
@@ -287,7 +385,7 @@ fn refused(
             "### Findings of the webhook\n\n{}\n",
             insight::forecast::fenced(&told)
         )),
-        PlanFormat::Text | PlanFormat::Json => Shown::page(&told),
+        PlanFormat::Text | PlanFormat::Json | PlanFormat::Yaml => Shown::page(&told),
     };
     let status = match lint::check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {

@@ -1,15 +1,15 @@
-//! The program as a plugin of kubectl: `kubectl-tidegate`, and `kubectl_complete-tidegate`, which kubectl asks to complete a line.
+//! The program as a plugin of kubectl, `kubectl-tidegate`, and completion: for shells, and for kubectl as `kubectl_complete-tidegate`.
 //!
-//! Decides what may stand next on a command line. Asks a hub only for the names of rollouts and clusters, and not for long.
+//! Decides what may stand next on a command line. Asks a hub only for names, and not for long.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Arg, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _};
 
 use super::print::print;
 use super::rollout::{Named, names_on_hub};
-use super::{Cli, CliError};
+use super::{Cli, CliError, HubArgs, connect};
 use kubernetes::field::Shown;
 
 /// Name of the plugin's program, and how kubectl calls it.
@@ -17,6 +17,8 @@ const PLUGIN: &str = "kubectl-tidegate";
 const CALLED: &str = "kubectl tidegate";
 /// Name of the program that completes.
 const COMPLETER: &str = "kubectl_complete-tidegate";
+/// The command by which scripts of shells ask for the same.
+const COMPLETE: &str = "__complete";
 /// What kubectl does when nothing is proposed: it proposes files; and when something is: it does not.
 const FILES: &str = ":0";
 const NO_FILES: &str = ":4";
@@ -31,9 +33,14 @@ pub(super) fn command() -> Command {
     }
 }
 
-/// Returns whether the program is asked to complete a line.
-pub(super) fn completes() -> bool {
-    called_as(COMPLETER)
+/// Returns the words of a line that the program is asked to complete.
+pub(super) fn completes() -> Option<Vec<String>> {
+    let mut words = std::env::args();
+    let _program = words.next();
+    if called_as(COMPLETER) {
+        return Some(words.collect());
+    }
+    (words.next().as_deref() == Some(COMPLETE)).then(|| words.collect())
 }
 
 fn called_as(name: &str) -> bool {
@@ -42,37 +49,55 @@ fn called_as(name: &str) -> bool {
     stem.is_some_and(|stem| stem == name)
 }
 
-/// Proposes what may stand next: a line each, and what kubectl is to do with them.
-pub(super) fn complete() -> Result<ExitCode, CliError> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let proposed = proposals(&Cli::command(), &words, names_on_hub);
+/// Proposes what may stand next: a line each, and what the shell is to do with them.
+pub(super) fn complete(words: &[String]) -> Result<ExitCode, CliError> {
+    let proposed = proposals(&Cli::command(), words, names);
     let directive = if proposed.is_empty() { FILES } else { NO_FILES };
     let lines: Vec<&str> = proposed.iter().map(String::as_str).chain([directive]).collect();
     print(&Shown::page(&format!("{}\n", lines.join("\n"))))?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns names of something: of the hub, of the kubeconfig, or those that this program explains.
+fn names(named: Named, hub: &HubArgs) -> Vec<String> {
+    match named {
+        Named::Contexts => connect::contexts(hub.connection.kubeconfig.as_deref()),
+        Named::Topics => insight::explain::topics(),
+        Named::Rollouts | Named::Addons | Named::Clusters | Named::Freezes | Named::Namespaces => {
+            names_on_hub(named, hub)
+        }
+    }
+}
+
 /// Returns what may stand in place of the last word.
 fn proposals(
     root: &Command,
     words: &[String],
-    names: impl Fn(Named, Option<&Path>) -> Vec<String>,
+    names: impl Fn(Named, &HubArgs) -> Vec<String>,
 ) -> Vec<String> {
     let (last, before) = match words.split_last() {
+        // bash makes a word of the sign between a flag and its value.
+        Some((last, before)) if last == "=" => ("", before),
         Some((last, before)) => (last.as_str(), before),
         None => ("", &[][..]),
     };
+    let shared = HubArgs::augment_args(Command::new("hub"));
     let (mut command, mut path) = (root, Vec::new());
     let mut open: Option<&Arg> = None;
     let mut placed = 0usize;
-    let mut kubeconfig = None;
-    for word in before {
+    let mut hub = HubArgs::default();
+    for word in before.iter().filter(|word| *word != "=") {
         if let Some(flag) = open.take() {
-            if flag.get_long() == Some("kubeconfig") {
-                kubeconfig = Some(PathBuf::from(word));
+            match flag.get_long() {
+                Some("kubeconfig") => hub.connection.kubeconfig = Some(PathBuf::from(word)),
+                Some("context") => hub.connection.context = Some(word.clone()),
+                Some(_) | None => {}
             }
         } else if word.starts_with('-') {
-            open = flag(command, word).filter(|flag| takes_value(flag) && !word.contains('='));
+            let found = flag(command, word)
+                .or_else(|| flag(root, word))
+                .or_else(|| flag(&shared, word));
+            open = found.filter(|flag| takes_value(flag) && !word.contains('='));
         } else if let Some(next) = command.find_subcommand(word) {
             command = next;
             path.push(next.get_name());
@@ -80,24 +105,27 @@ fn proposals(
             placed = placed.saturating_add(1);
         }
     }
-    let on_hub = |named: Named| {
-        let found = names(named, kubeconfig.as_deref());
+    let named = |named: Named| {
+        let found = names(named, &hub);
         found.into_iter().map(|name| (name, String::new())).collect()
     };
     let all: Vec<(String, String)> = if let Some(flag) = open {
-        if names_a_cluster(&path, flag) {
-            on_hub(Named::Clusters)
-        } else {
-            values(flag)
+        match value_of(&path, flag) {
+            Some(of) => named(of),
+            None => values(flag),
         }
     } else if last.starts_with('-') {
-        flags(command)
+        let mut all = flags(command);
+        if path.is_empty() {
+            all.extend(flags(&shared));
+        }
+        all
     } else if command.has_subcommands() {
         let subs = command.get_subcommands().filter(|sub| !sub.is_hide_set());
         subs.map(|sub| (sub.get_name().to_owned(), told(sub.get_about())))
             .collect()
-    } else if let Some(named) = first_word(&path).filter(|_| placed == 0) {
-        on_hub(named)
+    } else if let Some(of) = first_word(&path).filter(|_| placed == 0 || takes_several(command)) {
+        named(of)
     } else {
         let mut positionals = command.get_positionals();
         positionals.nth(placed).map(values).unwrap_or_default()
@@ -114,19 +142,33 @@ fn proposals(
         .collect()
 }
 
-/// Returns what the first word of a command is the name of.
+/// Returns what the first words of a command are the names of.
 fn first_word(path: &[&str]) -> Option<Named> {
     match path {
-        ["top" | "why"] => Some(Named::Rollouts),
-        ["rollout", verb] if *verb != "list" && *verb != "schema" => Some(Named::Rollouts),
-        ["render"] => Some(Named::Addons),
+        ["rollout", "unfreeze"] => Some(Named::Freezes),
+        ["rollout", "freeze" | "schema"] => None,
+        ["rollout", "undo"] | ["render" | "release"] => Some(Named::Addons),
+        ["rollout", _] | ["top" | "why"] => Some(Named::Rollouts),
+        ["explain"] => Some(Named::Topics),
+        ["dev", "fault" | "heal"] => Some(Named::Clusters),
         _ => None,
     }
 }
 
-/// Returns whether a flag of a command takes the name of a cluster.
-fn names_a_cluster(path: &[&str], flag: &Arg) -> bool {
-    matches!(path, ["why" | "render"]) && flag.get_long() == Some("cluster")
+/// Returns what the value of a flag is the name of.
+fn value_of(path: &[&str], flag: &Arg) -> Option<Named> {
+    match (path, flag.get_long()?) {
+        (_, "context") => Some(Named::Contexts),
+        (_, "cluster") => Some(Named::Clusters),
+        (["rollout", "freeze"], "addon") => Some(Named::Addons),
+        (["rollout", ..], "namespace") => Some(Named::Namespaces),
+        (_, _) => None,
+    }
+}
+
+fn takes_several(command: &Command) -> bool {
+    let last = command.get_positionals().last();
+    last.is_some_and(|arg| matches!(arg.get_action(), ArgAction::Append))
 }
 
 fn told(about: Option<&clap::builder::StyledStr>) -> String {
@@ -170,11 +212,15 @@ mod tests {
 
     fn proposed(line: &str) -> Vec<String> {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        let names = |named: Named, kubeconfig: Option<&Path>| match (kubeconfig, named) {
-            (Some(_), _) => vec!["from-the-flag".to_owned()],
-            (None, Named::Rollouts) => vec!["helloworld".to_owned(), "mcu/default/to-4-12".to_owned()],
-            (None, Named::Addons) => vec!["helloworld".to_owned()],
-            (None, Named::Clusters) => vec!["cluster1".to_owned(), "cluster2".to_owned()],
+        let names = |named: Named, hub: &HubArgs| match (&hub.connection.context, named) {
+            (Some(context), Named::Rollouts) => vec![format!("of-{context}")],
+            (_, Named::Rollouts) => vec!["helloworld".to_owned(), "mcu/default/to-4-12".to_owned()],
+            (_, Named::Addons) => vec!["helloworld".to_owned()],
+            (_, Named::Clusters) => vec!["cluster1".to_owned(), "cluster2".to_owned()],
+            (_, Named::Contexts) => vec!["dev".to_owned(), "prod".to_owned()],
+            (_, Named::Topics) => vec!["rollout/min-success-time".to_owned()],
+            (_, Named::Freezes) => vec!["holidays".to_owned()],
+            (_, Named::Namespaces) => vec!["default".to_owned()],
         };
         let found = proposals(&Cli::command(), &words, names);
         found
@@ -185,17 +231,26 @@ mod tests {
 
     #[test]
     fn what_may_stand_next_is_proposed() {
-        let rows: [(&str, &[&str]); 10] = [
+        let rows: [(&str, &[&str]); 19] = [
             ("rollout st", &["status"]),
             ("rollout status ", &["helloworld", "mcu/default/to-4-12"]),
             ("rollout status m", &["mcu/default/to-4-12"]),
-            ("rollout status helloworld ", &[]),
-            ("rollout pause --kubeconfig x ", &["from-the-flag"]),
+            ("rollout status helloworld m", &["mcu/default/to-4-12"]),
+            ("rollout history helloworld ", &[]),
+            ("rollout pause --context x ", &["of-x"]),
+            ("--context x rollout pause ", &["of-x"]),
+            ("--context ", &["dev", "prod"]),
+            ("why x --context = ", &["dev", "prod"]),
             ("rollout status helloworld --wa", &["--watch"]),
-            ("why helloworld -o ", &["text", "json"]),
+            ("why helloworld -o ", &["text", "json", "yaml"]),
             ("why helloworld --cluster ", &["cluster1", "cluster2"]),
+            ("why --cluster = cluster2", &["cluster2"]),
             ("render ", &["helloworld"]),
             ("render helloworld --live --cluster cluster2", &["cluster2"]),
+            ("explain rollout/", &["rollout/min-success-time"]),
+            ("rollout unfreeze ", &["holidays"]),
+            ("rollout freeze x --addon ", &["helloworld"]),
+            ("rollout list -n ", &["default"]),
         ];
         for (line, expected) in rows {
             assert_eq!(proposed(line), expected, "{line:?}");

@@ -3,12 +3,15 @@
 //! Decides nothing about pages. Takes only text that is safe to show.
 
 use std::io::{IsTerminal as _, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::{AutoStream, ColorChoice};
 
 use super::CliError;
 use anstyle::{AnsiColor, Style};
+use api::names::OUTPUT_VERSION;
 use kubernetes::field::{Listing, Shown, folded};
+use serde_json::Value;
 
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
     put(&mut std::io::stdout().lock(), page.as_str()).map_err(CliError::Print)
@@ -136,8 +139,50 @@ const NARROWEST: usize = 40;
 pub enum OutputFormat {
     /// Readable text.
     Text,
-    /// Machine-readable.
+    /// Machine-readable (`docs/reference/output.md`).
     Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+/// Returns a document with its version and kind.
+pub(super) fn versioned(kind: &str, mut document: Value) -> Value {
+    if let Some(fields) = document.as_object_mut() {
+        fields.insert("apiVersion".to_owned(), OUTPUT_VERSION.into());
+        fields.insert("kind".to_owned(), kind.into());
+    }
+    document
+}
+
+/// Prints a document for programs.
+pub(super) fn print_document(document: &Value, format: OutputFormat) -> Result<(), CliError> {
+    match format {
+        OutputFormat::Yaml => {
+            let text = serde_saphyr::to_string(document).map_err(CliError::serving("the YAML writer"))?;
+            print(&Shown::page(&format!("---\n{text}")))
+        }
+        OutputFormat::Json | OutputFormat::Text => print(&Shown::json(&format!("{document:#}\n"))),
+    }
+}
+
+/// Whether `--quiet` was given.
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Leaves out notes and progress from now on.
+pub(super) fn be_quiet() {
+    IS_QUIET.store(true, Ordering::Relaxed);
+}
+
+/// Returns whether notes and progress are left out.
+pub(super) fn is_quiet() -> bool {
+    IS_QUIET.load(Ordering::Relaxed)
+}
+
+/// Prints a note to standard error, unless `--quiet` was given.
+pub(super) fn note(text: &str) {
+    if !is_quiet() {
+        complain(&Shown::line(&format!("tidegate: {text}")));
+    }
 }
 
 #[cfg(test)]

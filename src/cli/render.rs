@@ -9,7 +9,7 @@ use clap::Args;
 
 use super::plan::{PlanFormat, PlanInput, changed};
 use super::policy::written;
-use super::print::{complain, print};
+use super::print::{OutputFormat, complain, print, print_document, versioned};
 use super::{BehaviourArgs, CliError, GateArgs};
 use insight::forecast::{RenderedCluster, works, works_json, works_notes};
 use kubernetes::field::{Shown, one_line};
@@ -65,7 +65,12 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
         RenderFormat::Yaml => yaml(&rendered)?,
-        RenderFormat::Json => print(&Shown::json(&format!("{:#}\n", works_json(&rendered))))?,
+        RenderFormat::Json => {
+            print_document(
+                &versioned("RenderedAddOn", works_json(&rendered)),
+                OutputFormat::Json,
+            )?;
+        }
     }
     let is_whole = !rendered.works.is_empty() && rendered.held.is_empty();
     Ok(ExitCode::from(u8::from(!is_whole)))

@@ -9,6 +9,7 @@ use clap::{CommandFactory as _, FromArgMatches as _};
 
 #[cfg(feature = "dev")]
 use super::dev;
+use super::hoist::hoisted;
 use super::logs::{self, Usual};
 use super::print::{self, complain};
 use super::terminal::glimpsed;
@@ -23,10 +24,10 @@ use kubernetes::field::{Shown, acts};
 /// Clap answers `--help`, `--version` and misuse itself (status 0, 0 and 2).
 pub fn run() -> ExitCode {
     glimpsed(std::env::args_os()).choose();
-    if plugin::completes() {
-        return plugin::complete().unwrap_or(ExitCode::FAILURE);
+    if let Some(words) = plugin::completes() {
+        return plugin::complete(&words).unwrap_or(ExitCode::FAILURE);
     }
-    let matches = match plugin::command().try_get_matches() {
+    let matches = match plugin::command().try_get_matches_from(hoisted(std::env::args_os())) {
         Ok(matches) => matches,
         Err(error) => return misused(&error),
     };
@@ -38,7 +39,11 @@ pub fn run() -> ExitCode {
         Err(error) => return misused(&error),
     };
     cli.color.choose();
+    if cli.quiet {
+        print::be_quiet();
+    }
     let (log, usual) = logs_of(&cli.command);
+    let log = log.more(cli.quiet, cli.verbose);
     let started = logs::start(log, usual).inspect(|_| tell_panics());
     // What is logged is written before the program ends.
     let (form, ended, _writer) = match started {
@@ -67,6 +72,7 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         Command::Serve(args) => (args.logs, Usual::Serves),
         #[cfg(feature = "top")]
         Command::Top(_) => (LogArgs::default(), Usual::Fills),
+        Command::Rollout(args) if args.follows() => (LogArgs::default(), Usual::Follows),
         Command::Check(_)
         | Command::Why(_)
         | Command::Plan(_)
@@ -77,6 +83,7 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         | Command::Policy(_)
         | Command::Rollout(_)
         | Command::Install(_)
+        | Command::Uninstall(_)
         | Command::Examples(_)
         | Command::Options
         | Command::Version(_)
@@ -85,7 +92,7 @@ fn logs_of(command: &Command) -> (LogArgs, Usual) {
         | Command::Reference(_)
         | Command::Release(_)
         | Command::Adopt(_)
-        | Command::Completions(_)
+        | Command::Completion(_)
         | Command::Man(_) => (LogArgs::default(), Usual::Answers),
     }
 }
@@ -99,7 +106,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Doctor(args) => return super::doctor::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Snapshot(args) => snapshot::run(&args),
-        Command::Completions(args) => shell::completions(&args),
+        Command::Completion(args) => shell::completions(&args),
         Command::Man(args) => shell::man(&args),
         #[cfg(feature = "dev")]
         Command::Dev(args) => dev::run(*args),
@@ -117,6 +124,7 @@ fn perform(command: Command) -> Result<ExitCode, CliError> {
         Command::Top(args) => return super::rollout::top::run(&args),
         Command::Definitions(args) => return definitions::run(&args.command),
         Command::Install(args) => super::install::run(&args),
+        Command::Uninstall(args) => return super::uninstall::run(&args),
     }
     .map(|()| ExitCode::SUCCESS)
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::print::{complain, print};
+use super::print::{note as say_note, print};
 use super::{CliError, ControllerFlags, HubArgs, SettingsArgs, live};
 use crate::files::{Access, write};
 use kubernetes::field::Shown;
@@ -33,7 +33,7 @@ pub(super) fn run(args: &SnapshotArgs) -> Result<(), CliError> {
     let reading = live::seen(&args.hub, &args.settings)?;
     // Tools that judge by such a dump end with the same message.
     if let Some(note) = reading.settings.note() {
-        complain(&Shown::line(&format!("tidegate: {note}")));
+        say_note(&note);
     }
     let dump = reading.into_dump();
     let mut redacted = dump.redacted();

@@ -12,7 +12,7 @@ use anstream::ColorChoice;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use kubernetes::field::one_line;
 
-use crate::cli::print::is_watched;
+use crate::cli::print::{is_quiet, is_watched};
 
 /// When to use colors in the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -79,7 +79,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         bar.set_style(style());
         bar.set_message(one_line(what));
-        if !is_watched() {
+        if is_quiet() || !is_watched() {
             return Self {
                 bar,
                 over: None,

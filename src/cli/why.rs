@@ -8,8 +8,12 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use super::print::{OutputFormat, listing, print, print_folded};
+use serde_json::{Value, json};
+
+use super::print::{OutputFormat, listing, print, print_document, print_folded, versioned};
+use super::rollout::{painted, width};
 use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
+use insight::cockpit::cluster_rollouts;
 use insight::offline::Hub;
 use kubernetes::field::{Listing, Shown};
 use store::{Fence, Settings};
@@ -18,14 +22,16 @@ use store::{Fence, Settings};
 ///
 /// Checks the ClusterManagementAddOn, the placement, the configurations, the ManifestWork and the status that the agent of the
 /// cluster reports, in this order, and stops at the first object that blocks the add-on. Without --cluster, groups clusters by
-/// cause. For an add-on that is being deleted, or whose remains still exist, shows what blocks the deletion.
+/// cause. With --cluster and without a name, lists all add-ons and upgrades of the cluster. For an add-on that is being deleted,
+/// or whose remains still exist, shows what blocks the deletion.
 /// Exit status: 0 no action needed (all ready, or in progress), 1 user action needed, or the add-on is not on the cluster of
 /// --cluster, 2 cannot be determined.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
-    /// Name of the add-on, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
-    pub addon: String,
-    /// Name of the cluster (default: all clusters).
+    /// Names of add-ons, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
+    #[arg(value_name = "ADDON", required_unless_present = "cluster")]
+    pub addons: Vec<String>,
+    /// Name of the cluster (default: all clusters). Without ADDON, all add-ons and upgrades of this cluster.
     #[arg(long, value_name = "NAME")]
     pub cluster: Option<String>,
     /// Read a dump written by `tidegate snapshot` instead of the hub.
@@ -61,25 +67,45 @@ fn upgrade_of(text: &str) -> Option<&str> {
     kinds.contains(&kind.to_lowercase().as_str()).then_some(name)
 }
 
+/// An answer: its text, its document for programs, and whether no user has to act.
+struct Told {
+    text: String,
+    document: Value,
+    is_well: bool,
+}
+
 fn of_upgrade(
     hub: &Hub,
     settings: Settings,
     now: Timestamp,
     name: &str,
     cluster: Option<&str>,
-    output: OutputFormat,
     listing: Listing,
-) -> Result<ExitCode, CliError> {
+) -> Result<Told, CliError> {
     let answer = insight::why::why_upgrade(hub, settings, name, cluster, now)
         .map_err(|error| CliError::Refused(Box::new(error)))?;
-    match output {
-        OutputFormat::Text => print(&Shown::page(&insight::why::upgrade_text(&answer, listing)))?,
-        OutputFormat::Json => print(&Shown::json(&format!(
-            "{:#}\n",
-            insight::why::upgrade_json(&answer)
-        )))?,
-    }
-    Ok(ExitCode::from(u8::from(!answer.is_well())))
+    Ok(Told {
+        text: insight::why::upgrade_text(&answer, listing),
+        document: versioned("UpgradeDiagnosis", insight::why::upgrade_json(&answer)),
+        is_well: answer.is_well(),
+    })
+}
+
+fn of_addon(
+    hub: &Hub,
+    settings: Settings,
+    now: Timestamp,
+    name: &str,
+    cluster: Option<&str>,
+    listing: Listing,
+) -> Result<Told, CliError> {
+    let answer = insight::why::why(hub, settings, name, cluster, now)
+        .map_err(|error| CliError::Refused(Box::new(error)))?;
+    Ok(Told {
+        text: insight::why::text(&answer, cluster.is_some(), listing),
+        document: versioned("AddOnDiagnosis", insight::why::json(&answer)),
+        is_well: answer.is_well(),
+    })
 }
 
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
@@ -91,25 +117,70 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
         ..controllers.settings()
     };
     let cluster = args.cluster.as_deref();
-    if let Some(upgrade) = upgrade_of(&args.addon) {
-        return of_upgrade(
-            &hub,
-            settings,
-            now,
-            upgrade,
-            cluster,
-            args.output,
-            listing(args.all),
-        );
+    if let (Some(cluster), []) = (cluster, args.addons.as_slice()) {
+        return whole_cluster(args, &hub, settings, now, cluster);
     }
-    let answer = insight::why::why(&hub, settings, &args.addon, cluster, now)
-        .map_err(|error| CliError::Refused(Box::new(error)))?;
+    let (mut told, mut wrong) = (Vec::new(), Vec::new());
+    for name in &args.addons {
+        let settings = settings.clone();
+        let answer = match upgrade_of(name) {
+            Some(upgrade) => of_upgrade(&hub, settings, now, upgrade, cluster, listing(args.all)),
+            None => of_addon(&hub, settings, now, name, cluster, listing(args.all)),
+        };
+        match answer {
+            Ok(answer) => told.push(answer),
+            Err(error) => wrong.push(error),
+        }
+    }
     match args.output {
-        OutputFormat::Text => print_folded(
-            &insight::why::text(&answer, cluster.is_some(), listing(args.all)),
-            &[STOPS],
-        )?,
-        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", insight::why::json(&answer))))?,
+        OutputFormat::Text => {
+            for (at, answer) in told.iter().enumerate() {
+                if at > 0 {
+                    print(&Shown::line(""))?;
+                }
+                print_folded(&answer.text, &[STOPS])?;
+            }
+        }
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let mut documents: Vec<Value> = told.iter().map(|answer| answer.document.clone()).collect();
+            let page = match (args.addons.len(), documents.pop()) {
+                (1, last) => last,
+                (_, last) => {
+                    documents.extend(last);
+                    Some(versioned("DiagnosisList", json!({"items": documents})))
+                }
+            };
+            if let Some(page) = page {
+                print_document(&page, args.output)?;
+            }
+        }
     }
-    Ok(ExitCode::from(u8::from(!answer.is_well())))
+    match wrong.len() {
+        0 => Ok(ExitCode::from(u8::from(
+            told.iter().any(|answer| !answer.is_well),
+        ))),
+        1 => wrong.pop().map_or(Ok(ExitCode::SUCCESS), Err),
+        _ => Err(CliError::Several(wrong)),
+    }
+}
+
+/// Lists what a cluster has of every add-on and upgrade.
+fn whole_cluster(
+    args: &WhyArgs,
+    hub: &Hub,
+    settings: Settings,
+    now: Timestamp,
+    name: &str,
+) -> Result<ExitCode, CliError> {
+    let store = hub.store(settings);
+    let rollouts =
+        cluster_rollouts(&store, name, now).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
+    match args.output {
+        OutputFormat::Text => print(&painted(&rollouts.lines(width(args.all), now)))?,
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let page = serde_json::to_value(&rollouts).map_err(CliError::acting("write JSON"))?;
+            print_document(&versioned("ClusterRollouts", page), args.output)?;
+        }
+    }
+    Ok(ExitCode::from(u8::from(!rollouts.is_well())))
 }

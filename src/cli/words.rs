@@ -32,6 +32,12 @@ pub(super) fn length(text: &str) -> Result<Duration, String> {
     read.ok_or_else(|| "must be a duration, such as 10s, 1m30s or 0".to_owned())
 }
 
+/// Reads how long a request may take: a length of time, or a number of seconds as for kubectl.
+pub(super) fn request_timeout(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().map(Duration::from_secs);
+    seconds.map_or_else(|| length(text), Ok)
+}
+
 /// The words of a flag, each with its help and its value.
 pub(super) type Choices<T> = &'static [(&'static str, &'static str, T)];
 

@@ -270,6 +270,148 @@ fn a_second_undo_keeps_what_the_first_one_has_written() {
     );
 }
 
+#[test]
+fn a_revision_is_listed_with_its_author_and_restored() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let history = || parsed(&at(&dev, &["rollout", "history", "helloworld", "-o", "json"]));
+    let begun = Instant::now();
+    while !history()["revisions"][1]["revision"].is_i64() {
+        assert!(
+            begun.elapsed() < SHOWN_WITHIN,
+            "both contents are kept: {:#}",
+            history()
+        );
+        sleep(Duration::from_millis(100));
+    }
+    let louder = json!({"metadata": {"annotations": {"kubernetes.io/change-cause": "louder"}},
+        "spec": {"customizedVariables": [{"name": "GREETING", "value": "ahoy"}]}});
+    dev.succeed(
+        &[
+            &["patch"],
+            &CONFIG[..],
+            &["--type=merge", "-p", &louder.to_string()],
+        ]
+        .concat(),
+    );
+    until(&dev, "it has travelled", |picture| {
+        picture["phase"] == "Done" && picture["changes"] == json!([])
+    });
+    let begun = Instant::now();
+    let last = loop {
+        let seen = history()["revisions"][0].clone();
+        if seen["changes"][0]["new"] == "ahoy" && seen["revision"].is_i64() {
+            break seen;
+        }
+        assert!(begun.elapsed() < SHOWN_WITHIN, "{seen:#}");
+        sleep(Duration::from_millis(100));
+    };
+    assert_eq!(last["author"], "kubectl-patch", "{last:#}");
+    assert_eq!(last["cause"], "louder", "{last:#}");
+    let first = history()["revisions"].as_array().and_then(|all| {
+        let of_config = all.iter().filter(|one| one["object"] == last["object"]);
+        of_config.filter_map(|one| one["revision"].as_i64()).min()
+    });
+    let first = first.expect("a first revision").to_string();
+    refused(
+        &at(&dev, &["rollout", "undo", "helloworld", "--to-revision", "99"]),
+        "it has no revision 99",
+    );
+    let back = at(&dev, &["rollout", "undo", "helloworld", "--to-revision", &first]);
+    assert!(back.ok, "{}", back.stderr);
+    let config = dev.read(&CONFIG);
+    assert_eq!(
+        config["spec"]["customizedVariables"][0]["value"], "hello",
+        "{config:#}"
+    );
+    assert_eq!(
+        config["metadata"]["annotations"].get("kubernetes.io/change-cause"),
+        None
+    );
+}
+
+#[test]
+fn lists_clusters_and_forecasts_follow_the_conventions_of_kubectl() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let kubeconfig = dev.kubeconfig.to_string_lossy().into_owned();
+    let before = run(&["--kubeconfig", &kubeconfig, "rollout", "list", "-o", "name"]);
+    assert_eq!(before.stdout, "helloworld\n", "{}", before.stderr);
+    let none = at(&dev, &["rollout", "list", "-l", "team=edge"]);
+    assert_eq!(none.stdout, "no rollouts match\n");
+    assert!(at(&dev, &["rollout", "pause", "helloworld", "--reason", "INC-42"]).ok);
+    let wide = at(&dev, &["rollout", "list", "-o", "wide"]);
+    let told = "all placements are paused (INC-42), set by tidegate-rollout-pause at ";
+    assert!(wide.stdout.contains(told), "{}", wide.stdout);
+    let yaml = at(&dev, &["rollout", "status", "helloworld", "-o", "yaml"]);
+    assert!(yaml.stdout.contains("\nkind: Rollout\n"), "{}", yaml.stdout);
+    assert!(at(&dev, &["rollout", "resume", "helloworld"]).ok);
+
+    let cluster = at(&dev, &["why", "--cluster", "cluster1", "-o", "json"]);
+    assert_eq!(parsed(&cluster)["items"][0]["state"], "Done");
+    assert_eq!(at(&dev, &["why", "--cluster", "cluster9"]).code, Some(2));
+
+    let mut config = dev.read(&CONFIG);
+    config["metadata"] = json!({"name": "helloworld", "namespace": "open-cluster-management"});
+    config["spec"]["customizedVariables"] = json!([{"name": "GREETING", "value": "ahoy"}]);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("change.json");
+    std::fs::write(&file, config.to_string()).expect("writable");
+    let file = file.to_string_lossy();
+    for (flags, code) in [
+        (&["--max-moved", "100%"][..], 0),
+        (&["--max-moved", "10%"], 1),
+        (&["--max-moved", "1"], 1),
+        (&["--exit-code"], 1),
+    ] {
+        let ran = at(&dev, &[&["plan", "--live", "--change", &file], flags].concat());
+        assert_eq!(ran.code, Some(code), "{flags:?}: {}{}", ran.stdout, ran.stderr);
+    }
+    let fault = tidegate()
+        .args(["dev", "fault", "cluster1", "offline"])
+        .env("KUBECONFIG", &dev.kubeconfig)
+        .current_dir(folder.path())
+        .output();
+    assert!(fault.expect("the binary starts").status.success());
+}
+
+#[test]
+fn a_watch_whose_hub_is_lost_ends_with_the_cause() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let pause = at(&dev, &["rollout", "pause", "helloworld"]);
+    assert!(pause.ok, "{}", pause.stderr);
+    dev.succeed(
+        &[
+            &["patch"],
+            &CONFIG[..],
+            &["--type=merge", "-p", &greeting("ahoy")],
+        ]
+        .concat(),
+    );
+    until(&dev, "it is paused", |picture| picture["phase"] == "Paused");
+    let mut watch = tidegate();
+    watch.args(["rollout", "status", "helloworld", "--watch", "--timeout", "20s"]);
+    let watch = watch.arg("--kubeconfig").arg(&dev.kubeconfig);
+    let watch = watch
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let child = watch.spawn().expect("the binary starts");
+    sleep(Duration::from_secs(5));
+    drop(dev);
+    let ended = Run::from(child.wait_with_output().expect("it ends"));
+    assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.contains("PAUSED"), "{}", ended.stdout);
+    let lines: Vec<&str> = ended.stderr.lines().collect();
+    assert_eq!(
+        lines.len(),
+        2,
+        "one when it is lost, one at the end: {}",
+        ended.stderr
+    );
+    assert!(ended.stderr.contains("does not respond"), "{}", ended.stderr);
+}
+
 fn fits(page: &str, width: usize) {
     let widest = page.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(width), "{page}");

@@ -22,7 +22,7 @@ fn doctor(dev: &Dev, words: &[&str]) -> Run {
 fn report(dev: &Dev, words: &[&str]) -> (Option<i32>, Vec<Value>) {
     let said = doctor(dev, &[&["-o", "json"], words].concat());
     let page: Value = serde_json::from_str(&said.stdout).expect("JSON");
-    assert_eq!(page["apiVersion"], "doctor.tidegate.io/v1");
+    assert_eq!(page["apiVersion"], "output.tidegate.io/v1alpha1");
     assert_eq!(page["exitStatus"], json!(said.code), "{page:#}");
     (said.code, page["findings"].as_array().expect("findings").clone())
 }

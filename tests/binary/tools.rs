@@ -322,11 +322,39 @@ fn explain_knows_rules_causes_and_fields_and_suggests_the_rest() {
 }
 
 #[test]
+fn excluded_files_are_not_validated() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir_all(at("vendor/deep")).expect("writable");
+    std::fs::write(at("broken.tmp.yaml"), "a: [1,\n").expect("writable");
+    std::fs::write(at("vendor/deep/broken.yaml"), "a: [1,\n").expect("writable");
+    let good = "apiVersion: addon.open-cluster-management.io/v1alpha1\nkind: ClusterManagementAddOn\nmetadata: {name: a}\nspec: {}\n";
+    std::fs::write(at("good.yaml"), good).expect("writable");
+    let path = folder.path().to_string_lossy();
+    assert_eq!(run(&["check", &path]).code, Some(2));
+    let tried = run(&["check", &path, "--exclude", "vendor", "--exclude", "*.tmp.yaml"]);
+    assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.stderr);
+    std::fs::write(at(".tidegateignore"), "# of others\nvendor/deep\n*.tmp.yaml\n").expect("writable");
+    assert_eq!(run(&["check", &path]).code, Some(0));
+}
+
+#[test]
 fn every_shell_gets_a_script_and_every_command_a_page() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
-        let script = run(&["completions", shell]);
-        assert!(script.ok && script.stdout.contains("missing-facts"), "{shell}");
+        let script = run(&["completion", shell]);
+        let asks = ["missing-facts", "__complete"];
+        assert!(
+            script.ok && asks.iter().any(|word| script.stdout.contains(word)),
+            "{shell}"
+        );
+        assert_eq!(
+            run(&["completions", shell]).stdout,
+            script.stdout,
+            "the former name"
+        );
     }
+    let completed = run(&["__complete", "explain", "rollout/min-s"]);
+    assert_eq!(completed.stdout, "rollout/min-success-time\n:4\n");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let dir = folder.path().join("man").to_string_lossy().into_owned();
     assert!(run(&["man", "--dir", &dir]).ok);

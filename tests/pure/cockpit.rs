@@ -169,7 +169,7 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
         !whole.contains('…') && whole.contains("3 at once · deadline 3h"),
         "{whole}"
     );
-    let lines = list(&[picture], 60, now());
+    let lines = list(&[picture], 60, false, now());
     assert!(lines.iter().all(|line| line.width() <= 60));
     assert_eq!(Rollouts::of(&scene.store).0, [target]);
 }

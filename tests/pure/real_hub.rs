@@ -84,7 +84,7 @@ fn every_story_that_it_names_exists_and_is_bash() {
         .count();
     assert_eq!(
         files.len(),
-        stories + 6,
+        stories + 8,
         "a story of tests/stories/real is not in the list"
     );
     for file in files {

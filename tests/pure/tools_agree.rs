@@ -159,7 +159,7 @@ fn faults(row: &Row) -> Vec<String> {
 /// Returns what the tools report of a picture.
 fn tools(picture: &Picture, object: &Value, fleet: Fleet, why_is_well: bool) -> Tools {
     let now = picture.at;
-    let page: Vec<Line> = list(std::slice::from_ref(&picture.without_clusters()), 160, now);
+    let page: Vec<Line> = list(std::slice::from_ref(&picture.without_clusters()), 160, false, now);
     let row = page.last().expect("a line");
     let is_painted_good = row
         .0

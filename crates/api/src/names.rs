@@ -10,6 +10,8 @@ pub const DEFAULT_CONFIG_NAMESPACE: &str = "open-cluster-management";
 pub const RESERVED_NO_DEFAULT: &str = "__reserved_no_default__";
 /// Group of the kinds that are Tidegate's alone; their version is `v1alpha1`.
 pub const OWN_GROUP: &str = "tidegate.io";
+/// Group and version of the JSON that the commands print; a field with another meaning changes the version.
+pub const OUTPUT_VERSION: &str = "output.tidegate.io/v1alpha1";
 /// Version of an add-on that is changing or was never valid.
 pub const UNKNOWN_VERSION: &str = "unknown";
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::owners;
 use super::types::{Action, Revision};
@@ -59,7 +59,7 @@ pub(super) fn actions(view: &View<'_>) -> Vec<Action> {
                 None if view.lacks_namespace(&place.0) => {}
                 None => {
                     last = last.saturating_add(1);
-                    actions.push(create(view, &place, &wanted, last));
+                    actions.push(create(view, &place, &wanted, last, found));
                 }
                 Some(known) if is_copy(known, config, hash, &wanted) || known.meta.deleting => {}
                 // Another object in its place: the next plan makes the copy.
@@ -156,20 +156,39 @@ fn holds_secret(value: &Value) -> bool {
     }
 }
 
-fn create(view: &View<'_>, place: &Place, data: &Value, revision: i64) -> Action {
+/// Who wrote the content, when and why, as the object says when the copy is made.
+fn origin(found: &Config) -> Map<String, Value> {
+    let edit = found.edit.as_ref();
+    let origin = [
+        (terms::EDITED_BY, edit.map(|edit| edit.manager.to_string())),
+        (terms::EDITED_AT, edit.map(|edit| edit.at.to_string())),
+        (terms::CHANGE_CAUSE, found.cause.as_ref().map(ToString::to_string)),
+    ];
+    let known = origin
+        .into_iter()
+        .filter_map(|(key, value)| Some((key.to_owned(), json!(value?))));
+    known.collect()
+}
+
+fn create(view: &View<'_>, place: &Place, data: &Value, revision: i64, found: &Config) -> Action {
     let addon = &view.addon.name;
     let label = if addon.len() > LONGEST_LABEL { "" } else { &**addon };
+    let mut metadata = json!({
+        "namespace": &*place.0,
+        "name": &*place.1,
+        "labels": {(terms::KEPT_CONTENT): label},
+        "ownerReferences": [owners::of_addon(view.addon, true)],
+    });
+    let origin = origin(found);
+    if let Some(metadata) = metadata.as_object_mut().filter(|_| !origin.is_empty()) {
+        metadata.insert("annotations".to_owned(), Value::Object(origin));
+    }
     Action::Create {
         object: ObjectKey::at(Kind::KeptContent, place),
         body: json!({
             "apiVersion": Kind::KeptContent.api_version(),
             "kind": Kind::KeptContent.address().kind,
-            "metadata": {
-                "namespace": &*place.0,
-                "name": &*place.1,
-                "labels": {(terms::KEPT_CONTENT): label},
-                "ownerReferences": [owners::of_addon(view.addon, true)],
-            },
+            "metadata": metadata,
             "data": data,
             "revision": revision,
         })

@@ -80,6 +80,11 @@ impl Store {
         self.objects.addons.keys()
     }
 
+    /// Returns the names of the clusters, sorted.
+    pub fn cluster_names(&self) -> impl Iterator<Item = &Name> {
+        self.objects.clusters.keys()
+    }
+
     /// Returns the objects that could not be decoded, with the reason.
     pub fn faults(&self) -> &BTreeMap<ObjectKey, String> {
         &self.pending.faults

@@ -113,6 +113,12 @@ pub const DELETION_GUARD: &str = "tidegate.io/deletion-guard";
 /// Label on a `ControllerRevision` in which Tidegate keeps content of an add-on: the name of the add-on, empty where it
 /// is too long for a label.
 pub const KEPT_CONTENT: &str = "tidegate.io/kept-content";
+/// Annotation on a `ControllerRevision` with kept content: the field manager that wrote the content.
+pub const EDITED_BY: &str = "tidegate.io/edited-by";
+/// Annotation on a `ControllerRevision` with kept content: when the content was written.
+pub const EDITED_AT: &str = "tidegate.io/edited-at";
+/// Annotation of Kubernetes, on a configuration: the reason of the last change. `tidegate rollout history` shows it.
+pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 /// Field of the data of such an object: the reason why there is no copy.
 pub const NOT_KEPT: &str = "notKept";
 

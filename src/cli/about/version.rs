@@ -8,7 +8,7 @@ use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client};
 
-use crate::cli::print::{OutputFormat, complain, print};
+use crate::cli::print::{OutputFormat, complain, print, print_document, versioned};
 use crate::cli::settings::{self, SettingsArgs};
 use crate::cli::{CliError, HubArgs, connect};
 use api::definitions::{HubContext, Operator, Proof, extended, plan};
@@ -51,9 +51,9 @@ pub(in crate::cli) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
     }
     match args.output {
         OutputFormat::Text => print(&Shown::page(&versions.text()))?,
-        OutputFormat::Json => {
-            let page = serde_json::to_string_pretty(&versions).map_err(CliError::acting("write JSON"))?;
-            print(&Shown::json(&format!("{page}\n")))?;
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let page = serde_json::to_value(&versions).map_err(CliError::acting("write JSON"))?;
+            print_document(&versioned("VersionReport", page), args.output)?;
         }
     }
     if let Some(error) = &fault {

@@ -16,7 +16,7 @@ use lint::report::Format;
 ///
 /// Validates every document of the files with the rules of the webhook. The files are treated as the whole hub, because one sync
 /// applies them together. Findings that depend on objects outside the files are reported as unresolved.
-/// Exit status: 0 no findings, 1 findings, 2 a file cannot be read.
+/// Exit status: 0 no findings, 1 findings, 2 a file cannot be read, 3 a policy does not compile.
 #[derive(Args, Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CheckArgs {
@@ -32,6 +32,11 @@ pub struct CheckArgs {
     /// Read the other objects from the hub of the kubeconfig; nothing is written to it.
     #[arg(long)]
     pub live: bool,
+    /// Leave out files and folders that match this pattern, such as `vendor` or `apps/*/generated`. Repeatable.
+    ///
+    /// A pattern without a slash counts in every folder. The file `.tidegateignore` has patterns as well, one per line.
+    #[arg(long, value_name = "PATTERN")]
+    pub exclude: Vec<String>,
     /// Accept a path with nothing to validate: a folder without manifests, a file without objects.
     #[arg(long)]
     pub allow_empty: bool,

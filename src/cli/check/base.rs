@@ -7,6 +7,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::exclude::Exclusions;
 use super::folder::{Folder, is_manifest};
 use crate::cli::CliError;
 use insight::offline::Identity;
@@ -14,13 +15,13 @@ use lint::check::Base;
 use lint::source::{objects, read};
 
 /// Returns the objects of these paths at a revision. What cannot be read there was no object.
-pub(super) fn at(revision: &str, paths: &[PathBuf]) -> Result<Base, CliError> {
+pub(super) fn at(revision: &str, paths: &[PathBuf], exclusions: &Exclusions) -> Result<Base, CliError> {
     let mut base = Base {
         deletes: true,
         ..Base::default()
     };
     for path in paths {
-        let folder = before(revision, path)?;
+        let folder = before(revision, path, exclusions)?;
         for file in &folder.files {
             let reading = read(&file.text);
             for object in reading.documents.iter().flat_map(objects) {
@@ -31,10 +32,11 @@ pub(super) fn at(revision: &str, paths: &[PathBuf]) -> Result<Base, CliError> {
     Ok(base)
 }
 
-fn before(revision: &str, path: &Path) -> Result<Folder, CliError> {
+fn before(revision: &str, path: &Path, exclusions: &Exclusions) -> Result<Folder, CliError> {
     let inside = folder_of(path);
     let commit = commit(revision, inside)?;
-    let wanted = names(&commit, inside, path).map_err(|why| wrong(revision, &why))?;
+    let mut wanted = names(&commit, inside, path).map_err(|why| wrong(revision, &why))?;
+    wanted.retain(|name| !exclusions.excludes(&inside.join(name)));
     // A name with a line break cannot be requested in this way; manifests have no such names.
     let mut asked = String::new();
     for name in &wanted {

@@ -6,6 +6,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use super::exclude::Exclusions;
 use crate::cli::CliError;
 use crate::files::{self, Walk};
 use lint::check::File;
@@ -34,6 +35,14 @@ pub(in crate::cli) struct Folder {
 
 /// Reads files and everything below folders; `-` is standard input. A path that is not there ends it.
 pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<Folder, CliError> {
+    read_except(paths, &Exclusions::default())
+}
+
+/// The same without what is excluded.
+pub(in crate::cli) fn read_except<'a>(
+    paths: impl IntoIterator<Item = &'a PathBuf>,
+    exclusions: &Exclusions,
+) -> Result<Folder, CliError> {
     let mut folder = Folder::default();
     let mut total = 0;
     for path in paths {
@@ -50,6 +59,9 @@ pub(in crate::cli) fn read<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> 
             folder.empty.push(path.clone());
         }
         for path in below {
+            if exclusions.excludes(&path) {
+                continue;
+            }
             match files::read(&path, LARGEST) {
                 Ok(bytes) => {
                     total += bytes.len();

@@ -4,6 +4,7 @@
 
 mod args;
 mod base;
+mod exclude;
 mod folder;
 mod reports;
 mod run;

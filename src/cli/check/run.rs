@@ -9,13 +9,13 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::args::CheckArgs;
+use super::exclude::Exclusions;
 use super::reports::{one_report_on_standard_output, write};
 use super::{base, folder};
-use crate::cli::print::complain;
+use crate::cli::print::note as say_note;
 use crate::cli::settings::SettingsReading;
 use crate::cli::{CliError, live, rulebook, watch};
 use insight::offline::{Hub, Identity};
-use kubernetes::field::Shown;
 use lint::check::{Background, Base, File, MissingFacts, Outcome, check, outcome};
 use lint::report::{Finding, Report, Severity};
 
@@ -29,8 +29,9 @@ pub(in crate::cli) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
 }
 
 fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
-    let Judging { background, unjudged } = judging(args, paths)?;
-    let folder = folder::read(paths)?;
+    let exclusions = Exclusions::read(&args.exclude, paths)?;
+    let Judging { background, unjudged } = judging(args, paths, &exclusions)?;
+    let folder = folder::read_except(paths, &exclusions)?;
     if !args.allow_empty {
         something(&folder)?;
     }
@@ -107,7 +108,7 @@ fn without_settings(report: &mut Report, missing: MissingFacts) {
     }
 }
 
-fn judging(args: &CheckArgs, paths: &[PathBuf]) -> Result<Judging, CliError> {
+fn judging(args: &CheckArgs, paths: &[PathBuf], exclusions: &Exclusions) -> Result<Judging, CliError> {
     let from_hub = args.live || args.base.as_deref() == Some("live");
     let (mut live, mut settings) = (None, SettingsReading::NotRead);
     if from_hub {
@@ -122,13 +123,13 @@ fn judging(args: &CheckArgs, paths: &[PathBuf]) -> Result<Judging, CliError> {
     let unjudged = rights.is_none();
     // A hub without controllers has no settings, and nothing of a check needs them.
     if let Some(note) = settings.note().filter(|_| unjudged) {
-        complain(&Shown::line(&format!("tidegate: {note}")));
+        say_note(&note);
     }
     let rulebook = rulebook::read(&args.gate, &rights.unwrap_or_default())?;
     let base = match args.base.as_deref() {
         None => None,
         Some("live") => live.as_ref().map(before),
-        Some(revision) => Some(base::at(revision, paths)?),
+        Some(revision) => Some(base::at(revision, paths, exclusions)?),
     };
     let hub = match (dump, live) {
         (Some(dump), _) => dump.hub,

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
-use crate::cli::print::{complain, print};
+use crate::cli::print::{complain, print, print_document, versioned};
 use crate::cli::{CliError, OutputFormat, connect};
 use api::definitions::{
     DefinitionPlan, HubContext, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
@@ -89,9 +89,9 @@ async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
     let looked = Looked::at(&hub).await?;
     match args.output {
         OutputFormat::Text => print(&Shown::page(&looked.page()))?,
-        OutputFormat::Json => {
-            let page = json(&looked.plans, &looked.absent);
-            print(&Shown::json(&format!("{page:#}\n")))?;
+        OutputFormat::Json | OutputFormat::Yaml => {
+            let page = versioned("DefinitionPlan", json(&looked.plans, &looked.absent));
+            print_document(&page, args.output)?;
         }
     }
     Ok(ExitCode::from(u8::from(looked.is_refused())))

@@ -99,6 +99,14 @@ async fn create_in_time(client: &Client, object: DynamicObject) -> Result<(), ku
     create(client, object).await
 }
 
+/// The demo counts as applied by a user with kubectl, who may change it with `tidegate rollout`.
+fn by_kubectl() -> PostParams {
+    PostParams {
+        field_manager: Some(MANAGER.to_owned()),
+        ..PostParams::default()
+    }
+}
+
 async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Error> {
     let types = object.types.clone().unwrap_or_default();
     let kind =
@@ -112,11 +120,7 @@ async fn create(client: &Client, object: DynamicObject) -> Result<(), kube::Erro
         ),
         Scope::Cluster => Api::all_with(client.clone(), &resource),
     };
-    let params = PostParams {
-        field_manager: Some(MANAGER.to_owned()),
-        ..PostParams::default()
-    };
-    match api.create(&params, &object).await {
+    match api.create(&by_kubectl(), &object).await {
         Ok(_) => Ok(()),
         // It is there already, such as the set that the clusters make: it keeps its spec, and kubectl's note is added.
         Err(kube::Error::Api(status)) if status.reason == "AlreadyExists" => note(&api, &object).await,

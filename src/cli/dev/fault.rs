@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use spokes::{FAULTS_ANNOTATION, FaultRule, Pattern};
 
 use crate::cli::print::print;
-use crate::cli::{CliError, connect};
+use crate::cli::{CliError, HubArgs, connect};
 use kubernetes::field::{Shown, counted, nearest};
 
 /// Commands for a running hub.
@@ -57,13 +57,16 @@ pub struct HealArgs {
 /// The running hub.
 #[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
-    /// Data directory of the running development hub.
-    #[arg(long, value_name = "DIR", default_value = ".tidegate")]
-    pub dir: PathBuf,
-    /// Kubeconfig of the hub, if `tidegate dev` did not start it (`tidegate dev --hub`).
-    #[arg(long, value_name = "FILE", conflicts_with = "dir")]
-    pub kubeconfig: Option<PathBuf>,
+    /// Data directory of the running development hub (default: the hub of KUBECONFIG, else .tidegate).
+    #[arg(long, value_name = "DIR", conflicts_with = "kubeconfig")]
+    pub dir: Option<PathBuf>,
+    /// Which hub, if `tidegate dev` did not start it (`tidegate dev --hub`).
+    #[command(flatten)]
+    pub hub: HubArgs,
 }
+
+/// The default data directory.
+const DIR: &str = ".tidegate";
 
 pub(super) fn run(command: &DevCommand) -> Result<(), CliError> {
     let runtime = connect::runtime()?;
@@ -161,16 +164,22 @@ async fn all(api: &Api<DynamicObject>) -> Result<Vec<DynamicObject>, CliError> {
 }
 
 async fn clusters(place: &PlaceArgs) -> Result<Api<DynamicObject>, CliError> {
-    let own = place.dir.join("kubeconfig");
-    let path: &Path = place.kubeconfig.as_deref().unwrap_or(&own);
-    if place.kubeconfig.is_none() && !path.exists() {
-        let text = format!(
-            "no hub was started in folder \"{}\": start one with `tidegate dev`, or name its folder with --dir",
-            place.dir.display()
-        );
-        return Err(CliError::Refused(text.into()));
-    }
-    let client: Client = connect::client(connect::config_of(Some(path)).await?)?;
+    let is_named = std::env::var_os("KUBECONFIG").is_some_and(|paths| !paths.is_empty());
+    let config = if place.dir.is_none() && (place.hub.is_given() || is_named) {
+        connect::config_of(&place.hub).await?
+    } else {
+        let dir = place.dir.as_deref().unwrap_or_else(|| Path::new(DIR));
+        let path = dir.join("kubeconfig");
+        if !path.exists() {
+            let text = format!(
+                "no hub was started in folder \"{}\": start one with `tidegate dev`, name its folder with --dir, or set KUBECONFIG",
+                dir.display()
+            );
+            return Err(CliError::Refused(text.into()));
+        }
+        connect::config_of(Some(path.as_path())).await?
+    };
+    let client: Client = connect::client(config)?;
     let kind = GroupVersionKind::gvk("cluster.open-cluster-management.io", "v1", "ManagedCluster");
     let resource = ApiResource::from_gvk_with_plural(&kind, "managedclusters");
     Ok(Api::all_with(client, &resource))

@@ -12,4 +12,5 @@ mod run;
 
 pub use options::DoctorArgs;
 pub(super) use preflight::preflight;
+pub(super) use rights::whoami;
 pub(super) use run::run;

@@ -2,12 +2,10 @@
 //!
 //! Decides only how words become values.
 
-use std::path::PathBuf;
-
 use clap::Args;
 
 use crate::cli::words::lease;
-use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat};
+use crate::cli::{BehaviourArgs, ConnectionArgs, ControllersMode, LeasePlace, Only, OutputFormat};
 
 /// Check the hub and the installation for problems, and print how to fix them.
 ///
@@ -18,12 +16,9 @@ use crate::cli::{BehaviourArgs, ControllersMode, LeasePlace, Only, OutputFormat}
 /// Exit status: 0 no action needed, 1 action needed, 2 the hub or one of its APIs cannot be read.
 #[derive(Args, Clone, Debug)]
 pub struct DoctorArgs {
-    /// Kubeconfig of the hub (flag, else KUBECONFIG, else the service account of the pod).
-    #[arg(long, value_name = "FILE")]
-    pub kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig (default: the current context).
-    #[arg(long, value_name = "NAME")]
-    pub context: Option<String>,
+    /// Which hub.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
     /// Account whose permissions are checked, such as `system:serviceaccount:tidegate:tidegate-controllers`; by default your
     /// own.
     ///

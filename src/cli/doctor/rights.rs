@@ -93,7 +93,7 @@ pub(super) async fn has(
 }
 
 /// Returns the user name of the account of a client on the hub.
-pub(super) async fn whoami(client: &Client) -> String {
+pub(in crate::cli) async fn whoami(client: &Client) -> String {
     use k8s_openapi::api::authentication::v1::SelfSubjectReview;
     let api: Api<SelfSubjectReview> = Api::all(client.clone());
     let answer = api

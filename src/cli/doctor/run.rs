@@ -9,8 +9,7 @@ use operate::doctor::{Colours, HubFacts, Reading, Report, Runs, Stage, examine, 
 
 use super::collect::Named;
 use super::{DoctorArgs, collect, confinement, fleet, rights};
-use crate::cli::hub::HubPlace;
-use crate::cli::print::{is_coloured, listing, print};
+use crate::cli::print::{is_coloured, listing, print, print_document};
 use crate::cli::{CliError, LeasePlace, OutputFormat, connect};
 
 pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
@@ -22,7 +21,7 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
             (report, status)
         }
         // A program that asked gets what it can read.
-        Err(error) if args.output == OutputFormat::Json => {
+        Err(error) if args.output != OutputFormat::Text => {
             (Report::unreached(error.one_line()), error.exit_status())
         }
         Err(error) => return Err(error),
@@ -30,18 +29,13 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
     match args.output {
         OutputFormat::Text if is_coloured() => print(&Shown::painted(&text(&report, Colours::On)))?,
         OutputFormat::Text => print(&Shown::page(&text(&report, Colours::Off)))?,
-        OutputFormat::Json => print(&Shown::json(&format!("{:#}\n", json(&report, status))))?,
+        OutputFormat::Json | OutputFormat::Yaml => print_document(&json(&report, status), args.output)?,
     }
     Ok(ExitCode::from(status))
 }
 
 async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
-    let hub = HubPlace {
-        kubeconfig: args.kubeconfig.as_deref(),
-        context: args.context.as_deref(),
-        ..HubPlace::default()
-    };
-    let config = connect::config_of(hub).await?;
+    let config = connect::config_of(&args.connection).await?;
     let other = config.clone();
     let client = connect::client(config)?;
     let mut facts = HubFacts {
@@ -75,7 +69,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     let settings = known.map(|known| known.settings()).unwrap_or_default();
     facts.fleet = fleet::fleet(&client, settings).await;
     facts.fleet.listing = match args.output {
-        OutputFormat::Json => Listing::Whole,
+        OutputFormat::Json | OutputFormat::Yaml => Listing::Whole,
         OutputFormat::Text => listing(args.all),
     };
     let account = connect::client(other.impersonating(args.account.clone()))?;

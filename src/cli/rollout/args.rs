@@ -23,12 +23,22 @@ pub struct RolloutArgs {
     pub command: RolloutCommand,
 }
 
+impl RolloutArgs {
+    /// Returns whether the command follows the hub until it is ended.
+    pub(in crate::cli) fn follows(&self) -> bool {
+        let lists = matches!(&self.command, RolloutCommand::List(args) if args.watch);
+        lists || matches!(&self.command, RolloutCommand::Status(args) if args.watch)
+    }
+}
+
 /// The subcommands of `tidegate rollout`.
 #[derive(Clone, Debug, Subcommand)]
 pub enum RolloutCommand {
-    /// List all rollouts of the hub.
+    /// List the rollouts of the hub.
+    #[command(visible_alias = "ls")]
     List(ListArgs),
-    /// Show one rollout: its waves, and the state of its clusters.
+    /// Show rollouts: their waves, and the state of their clusters.
+    #[command(visible_alias = "get")]
     Status(StatusArgs),
     /// Pause a rollout: no further cluster starts; updates in progress continue.
     Pause(PlacementArgs),
@@ -42,9 +52,9 @@ pub enum RolloutCommand {
     Reject(ApproveArgs),
     /// Retry the failed clusters of an upgrade, or a rolled-back change to an add-on.
     Retry(SteerArgs),
-    /// Roll an add-on back to its last known good configuration.
-    #[command(mut_arg("name", |name| name.help("Name of the add-on")))]
-    Undo(SteerArgs),
+    /// Roll an add-on back to its last known good configuration, or to a revision of its history.
+    #[command(mut_arg("names", |names| names.help("Names of add-ons")))]
+    Undo(UndoArgs),
     /// Stop new changes for some time: on all clusters, or on some.
     Freeze(FreezeArgs),
     /// End a freeze before its time.
@@ -66,6 +76,65 @@ pub struct RolloutHubArgs {
     pub behaviour: BehaviourArgs,
 }
 
+/// Output format of rollouts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum RolloutFormat {
+    /// Readable text.
+    Text,
+    /// Readable text that is not shortened, with more columns in a list.
+    Wide,
+    /// Only names.
+    Name,
+    /// Machine-readable (`docs/reference/output.md`).
+    Json,
+    /// The same as YAML.
+    Yaml,
+}
+
+impl RolloutFormat {
+    /// Returns the format of a document for programs.
+    pub(super) const fn document(self) -> OutputFormat {
+        match self {
+            Self::Yaml => OutputFormat::Yaml,
+            Self::Text | Self::Wide | Self::Name | Self::Json => OutputFormat::Json,
+        }
+    }
+
+    /// Returns whether people read it.
+    pub(super) const fn is_text(self) -> bool {
+        match self {
+            Self::Text | Self::Wide => true,
+            Self::Name | Self::Json | Self::Yaml => false,
+        }
+    }
+}
+
+impl AskArgs {
+    /// Returns whether nothing is shortened.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.all || matches!(self.output, RolloutFormat::Wide)
+    }
+}
+
+/// A label selector, as it was written and as it is understood.
+#[derive(Clone, Debug)]
+pub struct LabelQuery {
+    /// The text, which an API server accepts.
+    pub(super) text: String,
+    pub(super) selector: kubernetes::labels::Selector,
+}
+
+impl std::str::FromStr for LabelQuery {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Ok(Self {
+            text: text.to_owned(),
+            selector: kubernetes::labels::Selector::parse(text)?,
+        })
+    }
+}
+
 /// The hub or dump to read, and the output format.
 #[derive(Args, Clone, Debug)]
 pub struct AskArgs {
@@ -76,32 +145,51 @@ pub struct AskArgs {
     #[arg(long)]
     pub all: bool,
     /// Output format; the JSON has the schema of `tidegate rollout schema`.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
-    pub output: OutputFormat,
+    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = RolloutFormat::Text)]
+    pub output: RolloutFormat,
     /// Which hub.
     #[command(flatten)]
     pub hub: RolloutHubArgs,
 }
 
-/// List all rollouts of the hub.
+/// List the rollouts of the hub.
 ///
 /// Exit status: 0 success, 2 the rollouts cannot be read.
 #[derive(Args, Clone, Debug)]
 pub struct ListArgs {
+    /// Names of add-ons, or `mcu/[NAMESPACE/]NAME` (default: all).
+    #[arg(value_name = "NAME")]
+    pub names: Vec<String>,
+    /// Only upgrades in this namespace; add-ons have no namespace.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Rollouts of all namespaces; the default.
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// Only objects with these labels, for example `team=edge,env!=dev`.
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<LabelQuery>,
+    /// After the list, show changes until interrupted. Labels are read once, at the start.
+    #[arg(short, long, conflicts_with = "facts")]
+    pub watch: bool,
     /// Source and output.
     #[command(flatten)]
     pub ask: AskArgs,
 }
 
-/// Show one rollout: its waves, and the state of its clusters.
+/// Show rollouts: their waves, and the state of their clusters.
 ///
 /// Exit status: 0 complete, 1 failed or stopped (user action needed), 2 cannot be determined, 3 in progress (with `--watch`:
-/// the timeout has passed).
+/// the timeout has passed). Of several rollouts, the status of the worst: 2, then 1, then 3.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
-    /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
-    pub name: String,
-    /// Watch until the rollout completes or needs an action.
+    /// Names of add-ons, or `mcu/[NAMESPACE/]NAME`.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Namespace of an upgrade that is named without one.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Watch one rollout until it completes or needs an action. If the hub does not answer for two minutes, the command ends with 2.
     #[arg(short, long, conflicts_with = "facts")]
     pub watch: bool,
     /// Maximum time to watch, such as 10m (default: no limit).
@@ -117,6 +205,12 @@ pub struct StatusArgs {
 pub struct HistoryArgs {
     /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
     pub name: String,
+    /// Namespace of an upgrade that is named without one.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Show this revision: the content that was kept.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub revision: Option<i64>,
     /// Source and output.
     #[command(flatten)]
     pub ask: AskArgs,
@@ -129,8 +223,12 @@ pub struct HistoryArgs {
 /// hub rejected the change, 2 not applicable, or the hub cannot be reached.
 #[derive(Args, Clone, Debug)]
 pub struct SteerArgs {
-    /// Name of the add-on, or `mcu/[NAMESPACE/]NAME`.
-    pub name: String,
+    /// Names of add-ons, or `mcu/[NAMESPACE/]NAME`.
+    #[arg(value_name = "NAME", required = true)]
+    pub names: Vec<String>,
+    /// Namespace of an upgrade that is named without one.
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
     /// Reason for the change: of a pause or a decision in its `reason`, otherwise in the annotation `kubernetes.io/change-cause`.
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
@@ -143,6 +241,20 @@ pub struct SteerArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: RolloutHubArgs,
+}
+
+/// Roll an add-on back to its last known good configuration, or to a revision of its history.
+///
+/// `tidegate rollout history` lists the revisions. An object that was edited in place or deleted gets the content of the revision
+/// back. Exit status: 0 written, 1 the hub rejected the change, 2 not applicable, or the hub cannot be reached.
+#[derive(Args, Clone, Debug)]
+pub struct UndoArgs {
+    /// Revision to return to; see `tidegate rollout history` (default: the last known good configuration).
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    pub to_revision: Option<i64>,
+    /// Options of every verb.
+    #[command(flatten)]
+    pub steer: SteerArgs,
 }
 
 /// Control a rollout, or the part of it that one placement selects.

@@ -2,7 +2,6 @@
 //!
 //! Decides what is read. Never writes.
 
-use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,11 +10,10 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::args::{AskArgs, RolloutHubArgs};
-use crate::cli::print::complain;
-use crate::cli::{CliError, connect, live};
+use crate::cli::print::note as say_note;
+use crate::cli::{CliError, HubArgs, connect, live};
 use crate::controllers::resource;
 use insight::cockpit::{Picture, Rollouts, Stopwatch, Target, Unknown, find};
-use kubernetes::field::Shown;
 use store::{Kind, Settings, Store};
 
 /// How long names may take that only complete a command line.
@@ -105,7 +103,7 @@ pub(in crate::cli) fn settings_with_notes(
 ) -> Result<Settings, CliError> {
     let (settings, notes) = settings(args, now)?;
     for note in notes {
-        complain(&Shown::line(&format!("tidegate: {note}")));
+        say_note(&note);
     }
     Ok(settings)
 }
@@ -223,22 +221,32 @@ pub(in crate::cli) enum Named {
     Addons,
     /// Clusters.
     Clusters,
+    /// Freezes of rollouts.
+    Freezes,
+    /// Namespaces of upgrades.
+    Namespaces,
+    /// Contexts of the kubeconfig.
+    Contexts,
+    /// What `explain` explains: rules, causes, reasons.
+    Topics,
 }
 
 /// Returns names on a hub, for a shell that completes a line; none where the hub does not answer at once.
-pub(in crate::cli) fn names_on_hub(named: Named, kubeconfig: Option<&Path>) -> Vec<String> {
+pub(in crate::cli) fn names_on_hub(named: Named, hub: &HubArgs) -> Vec<String> {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return Vec::new();
     };
-    let kubeconfig = kubeconfig.map(Path::to_owned);
     let kinds: &[Kind] = match named {
         Named::Rollouts => &[Kind::AddOn, Kind::Upgrade],
         Named::Addons => &[Kind::AddOn],
         Named::Clusters => &[Kind::Cluster],
+        Named::Freezes => &[Kind::Freeze],
+        Named::Namespaces => &[Kind::Upgrade],
+        Named::Contexts | Named::Topics => &[],
     };
     let ask = async {
-        let client = connect::client(connect::config_of(kubeconfig.as_deref()).await?)?;
-        let mut names = Vec::new();
+        let client = connect::client(connect::config_of(hub).await?)?;
+        let mut names = std::collections::BTreeSet::new();
         for kind in kinds {
             let params = ListParams::default().limit(500);
             let Ok(found) = Api::<DynamicObject>::all_with(client.clone(), &resource(*kind))
@@ -250,12 +258,13 @@ pub(in crate::cli) fn names_on_hub(named: Named, kubeconfig: Option<&Path>) -> V
             names.extend(found.items.into_iter().map(|object| {
                 let name = object.metadata.name.unwrap_or_default();
                 match object.metadata.namespace {
+                    Some(namespace) if named == Named::Namespaces => namespace,
                     Some(namespace) => Target::upgrade(namespace, name).told(),
                     None => name,
                 }
             }));
         }
-        Ok::<_, CliError>(names)
+        Ok::<_, CliError>(names.into_iter().collect())
     };
     let found = runtime.block_on(async { tokio::time::timeout(NAMES_WITHIN, ask).await });
     found.ok().and_then(Result::ok).unwrap_or_default()

@@ -5,6 +5,8 @@
 mod args;
 mod freeze;
 mod hub;
+mod list;
+mod pulse;
 mod run;
 mod show;
 mod status;
@@ -13,11 +15,12 @@ pub(super) mod top;
 mod write;
 
 pub use args::{
-    ApproveArgs, AskArgs, FreezeArgs, HistoryArgs, ListArgs, PlacementArgs, RolloutArgs, RolloutCommand,
-    RolloutHubArgs, StatusArgs, SteerArgs, UnfreezeArgs,
+    ApproveArgs, AskArgs, FreezeArgs, HistoryArgs, LabelQuery, ListArgs, PlacementArgs, RolloutArgs,
+    RolloutCommand, RolloutFormat, RolloutHubArgs, StatusArgs, SteerArgs, UndoArgs, UnfreezeArgs,
 };
 pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::{run, steered_from};
+pub(super) use show::{painted, width};
 #[cfg(feature = "top")]
 pub use top::TopArgs;
 pub(super) use write::{NotAllowed, Request};

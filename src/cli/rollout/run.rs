@@ -9,18 +9,19 @@ use jiff::Timestamp;
 use kube::Client;
 
 use super::args::{
-    ApproveArgs, HistoryArgs, ListArgs, RolloutArgs, RolloutCommand, RolloutHubArgs, StatusArgs, SteerArgs,
+    ApproveArgs, HistoryArgs, RolloutArgs, RolloutCommand, RolloutFormat, RolloutHubArgs, StatusArgs,
+    SteerArgs,
 };
-use super::freeze;
 use super::hub::{Events, Source, events, gone, meant, raw, settings, stored_settings};
 use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
-use crate::cli::print::{OutputFormat, print};
+use super::{freeze, list};
+use crate::cli::print::{OutputFormat, print, print_document, versioned};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    Approve, Decision, Line, Picture, Steer, Stopwatch, Target, Tone, Verb, history, history_json, list,
-    status, steer, written,
+    API_VERSION, Approve, Decision, Line, Picture, Revision, Steer, Stopwatch, Target, Tone, Verb,
+    decision_lines, decisions, history, history_json, revision_lines, revisions, status, steer, written,
 };
 use kubernetes::field::Shown;
 use serde_json::{Value, json};
@@ -28,9 +29,9 @@ use store::{Settings, Store};
 
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
     match &args.command {
-        RolloutCommand::List(args) => all(args),
+        RolloutCommand::List(args) => list::run(args),
         RolloutCommand::Status(args) if args.watch => connect::serving_runtime()?.block_on(watch(args)),
-        RolloutCommand::Status(args) => one(args),
+        RolloutCommand::Status(args) => some(args),
         RolloutCommand::Pause(args) => told(&args.steer, &Verb::Pause(args.placement.clone())),
         RolloutCommand::Resume(args) => told(&args.steer, &Verb::Resume(args.placement.clone())),
         RolloutCommand::Promote(args) => told(&args.steer, &Verb::Promote(args.placement.clone())),
@@ -41,62 +42,119 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
             told(&args.on.steer, &Verb::Approve(deciding(args, Decision::Reject)))
         }
         RolloutCommand::Retry(args) => told(args, &Verb::Retry),
-        RolloutCommand::Undo(args) => told(args, &Verb::Undo),
+        RolloutCommand::Undo(args) => {
+            let verb = args.to_revision.map_or(Verb::Undo, Verb::UndoTo);
+            told(&args.steer, &verb)
+        }
         RolloutCommand::Freeze(args) => freeze::freeze(args),
         RolloutCommand::Unfreeze(args) => freeze::unfreeze(args),
         RolloutCommand::History(args) => remembered(args),
         RolloutCommand::Schema => {
-            print_json(&insight::cockpit::json_schema())?;
+            print_document(&insight::cockpit::json_schema(), OutputFormat::Json)?;
             Ok(ExitCode::SUCCESS)
         }
     }
 }
 
-fn print_json(value: &Value) -> Result<(), CliError> {
-    print(&Shown::json(&format!("{value:#}\n")))
+/// Returns the name of a rollout as it is looked for: an upgrade may be named with its namespace beside it.
+pub(super) fn full_name(name: &str, namespace: Option<&str>) -> String {
+    match (namespace, name.split_once('/')) {
+        (Some(namespace), Some((kind, name))) if !name.contains('/') => format!("{kind}/{namespace}/{name}"),
+        (Some(namespace), None) => format!("mcu/{namespace}/{name}"),
+        (_, _) => name.to_owned(),
+    }
 }
 
-fn value(picture: &Picture) -> Result<Value, CliError> {
+pub(super) fn value(picture: &Picture) -> Result<Value, CliError> {
     serde_json::to_value(picture).map_err(CliError::acting("read the hub"))
 }
 
-fn all(args: &ListArgs) -> Result<ExitCode, CliError> {
+fn some(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let source = Source::read(&args.ask)?;
-    let pictures = source.pictures();
-    match args.ask.output {
-        OutputFormat::Json => {
-            let items: Result<Vec<Value>, CliError> = pictures
-                .into_iter()
-                // A list shows the progress of each; `status` shows its clusters.
-                .map(|picture| value(&picture.without_clusters()))
-                .collect();
-            print_json(
-                &json!({"apiVersion": insight::cockpit::API_VERSION, "kind": "RolloutList", "items": items?}),
-            )?;
+    let is_one = args.names.len() == 1;
+    let mut items = Vec::new();
+    let mut wrong = Vec::new();
+    // A status of 3 is the least, for it needs no action.
+    let mut worst = 0;
+    for name in &args.names {
+        match source.picture(&full_name(name, args.namespace.as_deref())) {
+            Ok(picture) => {
+                let status = picture.phase.exit_status();
+                worst = if worst == 1 || status == 0 { worst } else { status };
+                items.push(picture);
+            }
+            Err(error) => wrong.push(error),
         }
-        OutputFormat::Text if pictures.is_empty() => {
-            print(&Shown::line(
-                "no rollouts: the hub has no add-on and no cluster upgrade",
-            ))?;
-        }
-        OutputFormat::Text => print(&painted(&list(&pictures, width(args.ask.all), source.now)))?,
     }
-    Ok(ExitCode::SUCCESS)
+    let output = args.ask.output;
+    match output {
+        RolloutFormat::Json | RolloutFormat::Yaml => {
+            let values: Result<Vec<Value>, CliError> = items.iter().map(value).collect();
+            let mut values = values?;
+            let page = match (is_one, values.pop()) {
+                (true, Some(one)) => Some(one),
+                (true, None) => None,
+                (false, last) => {
+                    values.extend(last);
+                    Some(json!({"apiVersion": API_VERSION, "kind": "RolloutList", "items": values}))
+                }
+            };
+            if let Some(page) = page {
+                print_document(&page, output.document())?;
+            }
+        }
+        RolloutFormat::Name => {
+            for picture in &items {
+                print(&Shown::line(&picture.target.told()))?;
+            }
+        }
+        RolloutFormat::Text | RolloutFormat::Wide => {
+            for (at, picture) in items.iter().enumerate() {
+                if at > 0 {
+                    print(&Shown::line(""))?;
+                }
+                print(&painted(&status(picture, width(args.ask.is_whole()), source.now)))?;
+            }
+        }
+    }
+    if let Some(error) = several(wrong) {
+        return Err(error);
+    }
+    Ok(ExitCode::from(worst))
 }
 
-fn one(args: &StatusArgs) -> Result<ExitCode, CliError> {
-    let source = Source::read(&args.ask)?;
-    let picture = source.picture(&args.name)?;
-    match args.ask.output {
-        OutputFormat::Json => print_json(&value(&picture)?)?,
-        OutputFormat::Text => print(&painted(&status(&picture, width(args.ask.all), source.now)))?,
+/// Returns all errors as one.
+fn several(mut errors: Vec<CliError>) -> Option<CliError> {
+    match errors.len() {
+        0 | 1 => errors.pop(),
+        _ => Some(CliError::Several(errors)),
     }
-    Ok(ExitCode::from(picture.phase.exit_status()))
 }
 
 fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
     let source = Source::without_settings(&args.ask)?;
-    let target = meant(&source.store, &args.name)?;
+    let target = meant(&source.store, &full_name(&args.name, args.namespace.as_deref()))?;
+    let mut known = revisions(&source.store, &target);
+    if let Some(wanted) = args.revision {
+        let all = known.iter().filter_map(|one| one.revision);
+        let all: Vec<String> = all.map(|number| number.to_string()).collect();
+        known.retain(|one| one.revision == Some(wanted));
+        if known.is_empty() {
+            let reason = match all.as_slice() {
+                [] => format!("no revision is kept of {}", target.told()),
+                all => format!(
+                    "{} has no revision {wanted}; it has {}",
+                    target.told(),
+                    all.join(", ")
+                ),
+            };
+            return Err(CliError::ReadFlag {
+                flag: "revision",
+                reason,
+            });
+        }
+        return one_revision(args, &source, &known);
+    }
     let (object, told) = match &args.ask.facts {
         Some(_) => {
             let mut objects = source.hub.objects().iter();
@@ -117,17 +175,84 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
             Ok::<_, CliError>((object, events(&client, &target).await?))
         })?,
     };
-    match args.ask.output {
-        OutputFormat::Json => print_json(&history_json(&target, &object, &told.own, &told.of_clusters))?,
-        OutputFormat::Text => print(&painted(&history(
-            &object,
-            &told.own,
-            &told.of_clusters,
-            width(args.ask.all),
-            source.now,
-        )))?,
+    let output = args.ask.output;
+    let approvals = source.hub.objects().iter();
+    let approvals = approvals.filter(|(key, _)| key.kind == store::Kind::Approval);
+    let decided = decisions(approvals.map(|(_, object)| &**object), &target);
+    match output {
+        RolloutFormat::Json | RolloutFormat::Yaml => {
+            let mut page = history_json(&target, &object, &told.own, &told.of_clusters);
+            page["decisions"] = Value::Array(decided);
+            page["revisions"] = serde_json::to_value(&known).map_err(CliError::acting("write JSON"))?;
+            print_document(&page, output.document())?;
+        }
+        RolloutFormat::Name => {
+            for number in known.iter().filter_map(|one| one.revision) {
+                print(&Shown::line(&number.to_string()))?;
+            }
+        }
+        RolloutFormat::Text | RolloutFormat::Wide => {
+            let is_whole = args.ask.is_whole();
+            let mut page = revision_lines(&known, is_whole, width(is_whole));
+            page.extend(decision_lines(&decided, width(is_whole)));
+            page.extend(history(
+                &object,
+                &told.own,
+                &told.of_clusters,
+                width(is_whole),
+                source.now,
+            ));
+            print(&painted(&page))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints a revision with everything that it changed, and its content.
+fn one_revision(args: &HistoryArgs, source: &Source, known: &[Revision]) -> Result<ExitCode, CliError> {
+    let Some(one) = known.first() else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let kept = source.hub.objects().iter().find(|(key, object)| {
+        let is_it = object.get("revision").and_then(Value::as_i64) == one.revision;
+        let owners = object
+            .pointer("/metadata/ownerReferences")
+            .and_then(Value::as_array);
+        let is_of = |owner: &Value| owner.get("name").and_then(Value::as_str) == Some(args.name.as_str());
+        key.kind == store::Kind::KeptContent && is_it && owners.is_some_and(|owners| owners.iter().any(is_of))
+    });
+    let content = kept
+        .and_then(|(_, object)| object.get("data").cloned())
+        .unwrap_or_default();
+    let output = args.ask.output;
+    if !output.is_text() {
+        let mut page = serde_json::to_value(one).map_err(CliError::acting("write JSON"))?;
+        page["content"] = content;
+        print_document(&versioned("RolloutRevision", page), output.document())?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    print(&painted(&revision_lines(known, true, width(true))))?;
+    print_document(&content, OutputFormat::Yaml)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the history of a rollout on a hub, for a page.
+pub(in crate::cli) fn remembered_lines(hub: &RolloutHubArgs, target: &Target) -> Result<Vec<Line>, CliError> {
+    let store = live::read(&hub.place)?.store(Settings::default());
+    let mut page = revision_lines(&revisions(&store, target), true, usize::MAX);
+    let (object, told) = connect::serving_runtime()?.block_on(async {
+        let client = connect::client(connect::config_of(&hub.place).await?)?;
+        let object = raw(&client, target).await?;
+        Ok::<_, CliError>((object, events(&client, target).await?))
+    })?;
+    page.extend(history(
+        &object,
+        &told.own,
+        &told.of_clusters,
+        usize::MAX,
+        Timestamp::now(),
+    ));
+    Ok(page)
 }
 
 fn deciding(args: &ApproveArgs, decision: Decision) -> Approve {
@@ -146,9 +271,18 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
         force: args.force,
         ..Request::default()
     };
-    let page = steered(&args.hub, &args.name, verb, args.reason.as_deref(), request)?;
-    print(&painted(&page))?;
-    Ok(ExitCode::SUCCESS)
+    let mut wrong = Vec::new();
+    for name in &args.names {
+        let name = full_name(name, args.namespace.as_deref());
+        match steered(&args.hub, &name, verb, args.reason.as_deref(), request) {
+            Ok(page) => print(&painted(&page))?,
+            Err(error) => wrong.push(error),
+        }
+    }
+    match several(wrong) {
+        Some(error) => Err(error),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// Writes what a verb means, and returns what it wrote.

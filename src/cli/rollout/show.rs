@@ -11,7 +11,7 @@ use crate::cli::print::{is_coloured, terminal_size};
 const NARROWEST: usize = 40;
 
 /// Returns how many letters a line may have. Other outputs have no limit.
-pub(super) fn width(all: bool) -> usize {
+pub(in crate::cli) fn width(all: bool) -> usize {
     let terminal = terminal_size().filter(|_| !all);
     terminal.map_or(WHOLE, |(width, _)| width.max(NARROWEST))
 }

@@ -9,13 +9,15 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
-use super::args::StatusArgs;
+use super::args::{RolloutFormat, StatusArgs};
 use super::hub::{gone, meant, settings_with_notes};
+use super::pulse::Pulse;
+use super::run::{full_name, value};
 use super::show::{painted, width};
-use crate::cli::print::{Redrawn, is_terminal, print, terminal_size};
+use crate::cli::print::{Redrawn, is_terminal, print, print_document, terminal_size};
 use crate::cli::{CliError, OutputFormat, connect, signals};
 use crate::controllers::Lens;
-use insight::cockpit::{Phase, Picture, Stopwatch, status, summary};
+use insight::cockpit::{Line, Phase, Picture, Stopwatch, Tone, status, summary};
 use kubernetes::field::Shown;
 
 /// How often countdowns are drawn again.
@@ -32,7 +34,15 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
         move || settings_with_notes(&hub, Timestamp::now())
     });
     let settings = lease.await.map_err(CliError::acting("read the hub"))??;
-    let name = args.name.clone();
+    let [name] = args.names.as_slice() else {
+        return Err(CliError::ReadFlag {
+            flag: "watch",
+            reason: "one rollout can be watched; `tidegate rollout list --watch` shows several".to_owned(),
+        });
+    };
+    let name = full_name(name, args.namespace.as_deref());
+    let is_page = args.ask.output.is_text() && is_terminal();
+    let mut pulse = Pulse::start(client.clone(), !is_page);
     let mut stopwatch = Stopwatch::default();
     let mut lens = Lens::start(client, settings, move |store, _, now| {
         let seen = meant(store, &name)
@@ -64,45 +74,65 @@ pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
                     return Ok(ExitCode::from(picture.phase.exit_status()));
                 }
             }
-            _ = ticks.tick() => face.tick()?,
+            lost = pulse.changed() => {
+                face.lost = pulse.told();
+                face.tick()?;
+                if let Some(error) = lost.filter(|_| pulse.is_over()) {
+                    return Err(error);
+                }
+            }
+            _ = ticks.tick() => {
+                face.lost = pulse.told();
+                face.tick()?;
+            }
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 face.end()?;
-                return Ok(ExitCode::from(NOT_OVER));
+                return pulse.error().map_or(Ok(ExitCode::from(NOT_OVER)), Err);
             }
             () = end.requested() => {
                 face.end()?;
-                return Ok(ExitCode::from(NOT_OVER));
+                return pulse.error().map_or(Ok(ExitCode::from(NOT_OVER)), Err);
             }
         }
     }
 }
 
+/// What is shown of a rollout.
+struct Face {
+    form: Form,
+    /// That the hub does not answer.
+    lost: Option<String>,
+}
+
 /// Where a rollout is shown.
-enum Face {
+enum Form {
     /// A page that is drawn in its place.
     Page(Redrawn, Option<Picture>),
     /// A line whenever something has changed.
     Lines(String),
-    /// An object of JSON a line.
-    Objects(Option<Picture>),
+    /// A document whenever something has changed.
+    Objects(RolloutFormat, Option<Picture>),
 }
 
 impl Face {
-    fn new(output: OutputFormat) -> Self {
-        match output {
-            OutputFormat::Json => Self::Objects(None),
-            OutputFormat::Text if is_terminal() => Self::Page(Redrawn::default(), None),
-            OutputFormat::Text => Self::Lines(String::new()),
-        }
+    fn new(output: RolloutFormat) -> Self {
+        let form = if !output.is_text() {
+            Form::Objects(output, None)
+        } else if is_terminal() {
+            Form::Page(Redrawn::default(), None)
+        } else {
+            Form::Lines(String::new())
+        };
+        Self { form, lost: None }
     }
 
     fn show(&mut self, picture: &Picture) -> Result<(), CliError> {
-        match self {
-            Self::Page(_, shown) => {
+        match &mut self.form {
+            Form::Page(_, shown) => {
                 *shown = Some(picture.clone());
-                self.tick()
+                return self.tick();
             }
-            Self::Lines(last) => {
+            Form::Lines(last) => {
                 // Countdowns are no news.
                 let untimed = Picture {
                     next: None,
@@ -113,42 +143,46 @@ impl Face {
                     print(&Shown::line(&line))?;
                     *last = line;
                 }
-                Ok(())
             }
-            Self::Objects(last) => {
+            Form::Objects(output, last) => {
                 let news = Picture {
                     at: Timestamp::UNIX_EPOCH,
                     eta: None,
                     ..picture.clone()
                 };
                 if last.as_ref() != Some(&news) {
-                    let text = serde_json::to_string(picture).map_err(CliError::acting("read the hub"))?;
-                    print(&Shown::json(&format!("{text}\n")))?;
+                    if *output == RolloutFormat::Yaml {
+                        print_document(&value(picture)?, OutputFormat::Yaml)?;
+                    } else {
+                        print(&Shown::json(&format!("{}\n", value(picture)?)))?;
+                    }
                     *last = Some(news);
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     /// Draws the page again.
     fn tick(&mut self) -> Result<(), CliError> {
-        let Self::Page(place, Some(picture)) = self else {
+        let Form::Page(place, Some(picture)) = &mut self.form else {
             return Ok(());
         };
         let mut lines = status(picture, width(false), Timestamp::now());
         // What does not fit cannot be drawn in its place.
         if let Some((_, height)) = terminal_size() {
-            lines.truncate(height.saturating_sub(1));
+            lines.truncate(height.saturating_sub(2));
         }
+        lines.extend(
+            self.lost
+                .iter()
+                .map(|lost| Line::of(Tone::Bad, lost.as_str()).cut(width(false))),
+        );
         place.draw(&painted(&lines), lines.len())
     }
 
     /// The last page stays.
     fn end(&mut self) -> Result<(), CliError> {
-        match self {
-            Self::Page(..) => self.tick(),
-            Self::Lines(_) | Self::Objects(_) => Ok(()),
-        }
+        self.tick()
     }
 }

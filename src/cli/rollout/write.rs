@@ -11,7 +11,10 @@ use serde_json::{Value, json};
 use super::hub::api;
 use crate::cli::CliError;
 use crate::controllers::resource;
-use insight::cockpit::{Form, SteerClient, Target, Verb, Writing, conflicting, owners_of_spec, programs};
+use insight::cockpit::{
+    CHANGE_CAUSE, Form, SteerClient, Target, Verb, Writing, conflicting, owners_of_spec, programs,
+};
+use kubernetes::json_pointer::escape;
 use store::{Kind, ObjectKey};
 
 /// How a verb is written.
@@ -206,11 +209,15 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         }
         allowed(&owners_of_spec(&found, verb.manager(request.client)), request)?;
         let version = &found["metadata"]["resourceVersion"];
-        let patch: json_patch::Patch = serde_json::from_value(json!([
+        let mut steps = json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
             {"op": "add", "path": "/spec", "value": spec},
-        ]))
-        .map_err(CliError::acting("read the hub"))?;
+        ]);
+        if let Some(steps) = steps.as_array_mut() {
+            steps.extend(with_cause(&found, wanted));
+        }
+        let patch: json_patch::Patch =
+            serde_json::from_value(steps).map_err(CliError::acting("read the hub"))?;
         let params = PatchParams {
             dry_run: request.dry_run,
             field_manager: manager.clone(),
@@ -220,6 +227,27 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         patched.map_err(refused)?;
     }
     Ok(())
+}
+
+/// The reason of the content that is replaced is not that of the restored one.
+fn with_cause(found: &Value, wanted: &Value) -> Option<Value> {
+    let cause = |object: &Value| {
+        object
+            .pointer("/metadata/annotations")?
+            .get(CHANGE_CAUSE)
+            .cloned()
+    };
+    let path = format!("/metadata/annotations/{}", escape(CHANGE_CAUSE));
+    match (cause(found), cause(wanted)) {
+        (before, after) if before == after => None,
+        (_, None) => Some(json!({"op": "remove", "path": path})),
+        (_, Some(after)) if found.pointer("/metadata/annotations").is_some() => {
+            Some(json!({"op": "add", "path": path, "value": after}))
+        }
+        (_, Some(after)) => {
+            Some(json!({"op": "add", "path": "/metadata/annotations", "value": {(CHANGE_CAUSE): after}}))
+        }
+    }
 }
 
 /// Where something is written, and how.

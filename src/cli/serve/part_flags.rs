@@ -44,7 +44,7 @@ const OF_THE_GATE: [&str; 8] = [
 ];
 
 /// Flags that the keeper of the certificate has a use for; all others are refused.
-const OF_CERTIFICATES: [&str; 16] = [
+const OF_CERTIFICATES: [&str; 21] = [
     "as",
     "as_group",
     "certificate_life",
@@ -53,6 +53,7 @@ const OF_CERTIFICATES: [&str; 16] = [
     "certificates",
     "context",
     "health",
+    "insecure_skip_tls_verify",
     "kubeconfig",
     "linger",
     "log_format",
@@ -61,6 +62,10 @@ const OF_CERTIFICATES: [&str; 16] = [
     "only",
     "otlp",
     "otlp_ratio",
+    "request_timeout",
+    "server",
+    "token",
+    "user",
 ];
 
 /// Flags for controllers that write.

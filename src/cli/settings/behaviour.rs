@@ -8,10 +8,9 @@ use kube::Client;
 
 use super::flags::{ControllerArgs, ControllerFlags, Words};
 use super::published::{self, SettingsArgs};
-use crate::cli::print::complain;
+use crate::cli::print::note as say_note;
 use crate::cli::{CliError, RightsArgs};
 use insight::offline::Dump;
-use kubernetes::field::Shown;
 
 /// Settings of the hub's controllers: the published ones, and flags in addition.
 #[derive(Args, Clone, Debug)]
@@ -149,7 +148,7 @@ impl BehaviourArgs {
     pub(in crate::cli) fn of(&self, reading: &SettingsReading) -> Result<ControllerArgs, CliError> {
         let (args, notes) = self.quietly(reading)?;
         for note in notes {
-            complain(&Shown::line(&format!("tidegate: {note}")));
+            say_note(&note);
         }
         Ok(args)
     }
@@ -173,6 +172,8 @@ mod tests {
         ("dev fault", "tells simulated clusters what goes wrong"),
         ("dev heal", "ends what goes wrong on simulated clusters"),
         ("dev faults", "lists what goes wrong on simulated clusters"),
+        ("install", "prints manifests"),
+        ("uninstall", "deletes an installation"),
         ("policy bench", "measures policies, which no setting changes"),
         (
             "rollout freeze",

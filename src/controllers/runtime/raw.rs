@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use kubernetes::bounds::{MOST_VALUES, ReadError, Size, too_many_values};
 use kubernetes::field::Path;
-use store::{Address, Event, Kind, ObjectKey, trim_owners};
+use store::{Address, Event, Kind, ObjectKey, kept_editors, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -127,10 +127,12 @@ impl<'de> Deserialize<'de> for Raw {
         let mut object = tree(&text);
         drop(text);
         // Every item of a list of custom resources says its kind.
+        let editors = kept_editors(&object);
         if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
             trim_owners(&mut object);
         } else if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
             metadata.remove("managedFields");
+            metadata.extend(editors.map(|editors| ("managedFields".to_owned(), editors)));
             if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
                 annotations.remove(LAST_APPLIED);
             }

@@ -80,7 +80,7 @@ pub(crate) fn impurities(path: &str, text: &str) -> Vec<String> {
 }
 
 /// The files that may write to a hub while it serves, and what each writes; ARCHITECTURE.md names them, too.
-pub(crate) const WRITERS: [(&str, &str); 15] = [
+pub(crate) const WRITERS: [(&str, &str); 16] = [
     ("src/controllers/runtime/write.rs", "what a plan says"),
     ("src/controllers/auditor/apply.rs", "reports"),
     ("src/controllers/election/campaign.rs", "the Lease"),
@@ -101,6 +101,7 @@ pub(crate) const WRITERS: [(&str, &str); 15] = [
     ("src/cli/settings/published.rs", "how the controllers behave"),
     ("src/cli/doctor/collect.rs", "a question with dryRun"),
     ("src/cli/install.rs", "a question with dryRun"),
+    ("src/cli/uninstall.rs", "deletion of an installation"),
     ("src/cli/doctor/rights.rs", "reviews of access"),
 ];
 

@@ -17,7 +17,7 @@ use super::waves::Waves;
 use api::reason::Reason;
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
-use store::{Applied, Status, Store, View};
+use store::{Applied, Edit, Status, Store, View};
 
 /// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
 pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Option<Picture> {
@@ -271,16 +271,27 @@ fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
     if let Some(reason) = settings.pause_of_all() {
         let by = settings.pausing_profile();
         let by = by.map_or_else(String::new, |name| format!(" by the RolloutProfile {name}"));
+        let edit = view
+            .pause_edit(None)
+            .filter(|_| settings.pausing_profile().is_none());
         return Some(format!(
-            "all placements are paused{by}{}",
-            plan::for_reason(reason)
+            "all placements are paused{by}{}{}",
+            plan::for_reason(reason),
+            authored(edit)
         ));
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
     let places: Vec<String> = paused
         .map(|one| {
             let reason = settings.pause(&one.namespace, &one.name).unwrap_or_default();
-            format!("{}/{}{}", one.namespace, one.name, plan::for_reason(reason))
+            let edit = view.pause_edit(Some((&one.namespace, &one.name)));
+            format!(
+                "{}/{}{}{}",
+                one.namespace,
+                one.name,
+                plan::for_reason(reason),
+                authored(edit)
+            )
         })
         .collect();
     let word = if places.len() == 1 {
@@ -290,6 +301,14 @@ fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
     };
     let verb = if places.len() == 1 { "is" } else { "are" };
     (!places.is_empty()).then(|| format!("{word} {} {verb} paused", places.join(", ")))
+}
+
+/// Returns who set something, and when, to follow a sentence.
+pub(crate) fn authored(edit: Option<&Edit>) -> String {
+    edit.map_or_else(String::new, |edit| {
+        let at = edit.at.strftime("%Y-%m-%d %H:%M:%SZ");
+        format!(", set by {} at {at}", edit.manager)
+    })
 }
 
 fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>) -> Phase {

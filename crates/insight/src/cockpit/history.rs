@@ -55,9 +55,17 @@ pub fn history_json(target: &Target, object: &Value, own: &[Value], of_clusters:
         "kind": "RolloutHistory",
         "target": target,
         "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
-        "events": own,
-        "clusterEvents": of_clusters,
+        "events": own.iter().map(without_managers).collect::<Vec<_>>(),
+        "clusterEvents": of_clusters.iter().map(without_managers).collect::<Vec<_>>(),
     })
+}
+
+fn without_managers(event: &Value) -> Value {
+    let mut event = event.clone();
+    if let Some(metadata) = event.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
+    event
 }
 
 /// Returns events under a heading, the last first.

@@ -4,17 +4,19 @@
 
 use jiff::Timestamp;
 
+use super::approval::AskedApproval;
 use super::cluster::ClusterView;
+use super::health::HealthState;
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::Picture;
 use super::summary::{others, unwell, wave_of};
-use super::text::{cluster_tone, tone};
+use super::text::{bar, cluster_tone, tone};
 
 /// The widest name.
 const WIDEST: usize = 40;
 
-/// Returns a table of rollouts, with a line of titles, no line of it wider than `width`.
-pub fn list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
+/// Returns a table of rollouts, with a line of titles, no line of it wider than `width`; the wide one also shows what each waits for.
+pub fn list(pictures: &[Picture], width: usize, is_wide: bool, now: Timestamp) -> Vec<Line> {
     let names = pictures
         .iter()
         .map(|picture| picture.target.told().chars().count());
@@ -29,11 +31,83 @@ pub fn list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
         padded("DONE", 11),
         "OTHERS"
     );
-    let rows = pictures.iter().map(|picture| row(picture, name_width, now));
+    let rows = pictures.iter().map(|picture| {
+        let row = row(picture, name_width, now);
+        let detail = detail(picture).filter(|_| is_wide);
+        detail
+            .into_iter()
+            .fold(row, |row, detail| row.and(Tone::Faint, format!("  {detail}")))
+    });
     std::iter::once(Line::of(Tone::Faint, title))
         .chain(rows)
         .map(|line| line.cut(width))
         .collect()
+}
+
+/// Returns the same for a narrow page: columns as wide as they need, with a bar in place of the wave.
+pub fn compact_list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<Line> {
+    const BAR: usize = 10;
+    let widest = |text: &dyn Fn(&Picture) -> String, least: usize| {
+        let widths = pictures.iter().map(|picture| text(picture).chars().count());
+        widths.max().unwrap_or_default().max(least)
+    };
+    let done = |picture: &Picture| format!("{}/{}", picture.counts.done, picture.counts.total);
+    let name_width = widest(&|picture| picture.target.told(), 7).min(WIDEST);
+    let phase_width = widest(&|picture| picture.phase.word().to_owned(), 5);
+    let health_width = widest(&|picture| picture.health.state.word().to_owned(), 6);
+    let done_width = widest(&done, 4);
+    let title = format!(
+        "{}  {}  {}  {}  OTHERS",
+        padded("ROLLOUT", name_width),
+        padded("PHASE", phase_width),
+        padded("HEALTH", health_width),
+        padded("DONE", BAR.saturating_add(done_width).saturating_add(1)),
+    );
+    let rows = pictures.iter().map(|picture| {
+        let line = Line::of(Tone::Strong, padded(&picture.target.told(), name_width))
+            .and(Tone::Plain, "  ")
+            .and(tone(picture), padded(picture.phase.word(), phase_width))
+            .and(Tone::Plain, "  ")
+            .and(
+                picture.health.state.tone(),
+                padded(picture.health.state.word(), health_width),
+            )
+            .and(Tone::Plain, "  ");
+        let line = bar(line, &picture.counts, BAR);
+        let numbers: Vec<String> = others(&picture.counts)
+            .chain(unwell(&picture.counts, &picture.health))
+            .collect();
+        let next = picture.next.as_ref().filter(|next| next.at > now);
+        let next = next.map_or_else(String::new, |next| {
+            format!(" (next in {})", between(now, next.at))
+        });
+        line.and(
+            Tone::Plain,
+            format!(
+                " {}  {}{next}",
+                padded(&done(picture), done_width),
+                numbers.join(", ")
+            ),
+        )
+    });
+    std::iter::once(Line::of(Tone::Faint, title))
+        .chain(rows)
+        .map(|line| line.cut(width))
+        .collect()
+}
+
+/// Returns what a rollout waits for, or what is wrong with it.
+fn detail(picture: &Picture) -> Option<String> {
+    let approvals = picture.approvals.iter().map(AskedApproval::told);
+    let approvals: Vec<String> = approvals.collect();
+    let is_unwell = picture.health.state == HealthState::Degraded;
+    let health = Some(&picture.health.message).filter(|text| is_unwell && !text.is_empty());
+    picture
+        .paused
+        .clone()
+        .or_else(|| (!approvals.is_empty()).then(|| approvals.join("; ")))
+        .or_else(|| picture.notices.first().cloned())
+        .or_else(|| health.cloned())
 }
 
 fn row(picture: &Picture, name_width: usize, now: Timestamp) -> Line {

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use super::approve::Approve;
 use super::cluster::ClusterView;
+use super::cluster_rollouts::{ClusterRollouts, of_cluster};
 use super::gallery::Pictures;
+use super::health::HealthState;
 use super::line::{Line, Tone};
-use super::picture::{Picture, Target};
+use super::picture::{Phase, Picture, Target};
 use super::steer::Verb;
 
 /// A key, as far as it means something here.
@@ -30,6 +32,8 @@ pub enum Key {
     Back,
     /// End the page.
     Quit,
+    /// Removes the last letter of a filter; elsewhere, goes back.
+    Erase,
     /// Any other letter.
     Letter(char),
 }
@@ -43,6 +47,8 @@ pub enum Effect {
     End,
     /// The user asks why a cluster is not ready.
     Why(Target, String),
+    /// The user asks for the history of a rollout.
+    History(Target),
     /// The user asks what a verb would write.
     Ask(Target, Verb),
     /// The user has confirmed the write.
@@ -58,6 +64,60 @@ pub enum View {
     Rollout(Target),
     /// One cluster of a rollout.
     Cluster(Target, String),
+    /// Everything that one cluster has.
+    Fleet(String),
+    /// The history of a rollout.
+    History(Target),
+}
+
+/// The order of the rollouts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Those that need an administrator first.
+    #[default]
+    Attention,
+    /// By name.
+    Name,
+    /// Those with most clusters that are not done first.
+    Remaining,
+}
+
+impl Order {
+    /// Returns its word.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Attention => "attention",
+            Self::Name => "name",
+            Self::Remaining => "remaining",
+        }
+    }
+
+    const fn next(self) -> Self {
+        match self {
+            Self::Attention => Self::Name,
+            Self::Name => Self::Remaining,
+            Self::Remaining => Self::Attention,
+        }
+    }
+}
+
+/// How soon a rollout needs an administrator: the least first.
+fn attention(picture: &Picture) -> (u8, u8) {
+    let by_phase = match picture.phase {
+        Phase::Failed | Phase::Stopped => 0,
+        Phase::Unapproved => 1,
+        Phase::Paused => 3,
+        Phase::Progressing | Phase::Deleting => 4,
+        Phase::Waiting => 5,
+        Phase::Done | Phase::Empty | Phase::NotManaged => 6,
+    };
+    let by_health = match picture.health.state {
+        HealthState::Degraded => 2,
+        HealthState::Suspended => 3,
+        HealthState::Progressing => 4,
+        HealthState::Unknown | HealthState::Healthy => 6,
+    };
+    (by_phase.min(by_health), by_phase)
 }
 
 /// A question that is answered with a key.
@@ -73,19 +133,28 @@ pub struct Question {
 
 /// The page.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they do not depend on each other")]
 pub struct Page {
     /// Where one is.
     pub place: View,
-    /// Every rollout.
+    /// Every rollout, in the chosen order.
     pub pictures: Pictures,
+    /// The order of the rollouts.
+    pub order: Order,
+    /// Only rows that have this text are shown.
+    pub filter: String,
+    /// Whether letters go into the filter.
+    pub is_typing: bool,
     /// Whether the hub has been read.
     pub is_there: bool,
     /// The chosen line of the list, and of the clusters.
     pub chosen: [usize; 2],
     /// The first line that is shown of a text.
     pub scrolled: usize,
-    /// Why the cluster is not ready; absent until it is known.
+    /// Why the cluster is not ready, or the history of the rollout; absent until it is known.
     pub why: Option<Vec<Line>>,
+    /// Whether the arrow keys scroll the waves above the clusters, and the first line of them that is shown.
+    pub waves: Option<usize>,
     /// The question that waits for a key.
     pub question: Option<Question>,
     /// What was done or went wrong last.
@@ -101,10 +170,14 @@ impl Default for Page {
         Self {
             place: View::Rollouts,
             pictures: Vec::new(),
+            order: Order::default(),
+            filter: String::new(),
+            is_typing: false,
             is_there: false,
             chosen: [0, 0],
             scrolled: 0,
             why: None,
+            waves: None,
             question: None,
             said: None,
             shows_keys: false,
@@ -116,34 +189,84 @@ impl Default for Page {
 impl Page {
     /// Takes in new pictures. The chosen rollout and cluster stay chosen, by name.
     pub fn see(&mut self, pictures: Pictures) {
+        self.is_there = true;
+        self.keeping_chosen(|page| {
+            page.pictures = pictures;
+            page.sort();
+        });
+    }
+
+    fn sort(&mut self) {
+        let order = self.order;
+        self.pictures.sort_by(|one, other| {
+            let by_name = || one.target.cmp(&other.target);
+            match order {
+                Order::Attention => attention(one).cmp(&attention(other)).then_with(by_name),
+                Order::Name => by_name(),
+                Order::Remaining => {
+                    let left = |picture: &Picture| picture.counts.total.saturating_sub(picture.counts.done);
+                    left(other).cmp(&left(one)).then_with(by_name)
+                }
+            }
+        });
+    }
+
+    /// Changes what is listed; the chosen rollout and cluster stay chosen, by name.
+    fn keeping_chosen(&mut self, change: impl FnOnce(&mut Self)) {
         let chosen = self
-            .pictures
+            .listed()
             .get(self.chosen[0])
             .map(|picture| picture.target.clone());
         let cluster = self.cluster().map(|cluster| cluster.name.clone());
-        self.pictures = pictures;
-        self.is_there = true;
-        let at = self
-            .pictures
+        change(self);
+        let rollouts = self.listed();
+        let at = rollouts
             .iter()
             .position(|picture| Some(&picture.target) == chosen.as_ref());
+        let count = rollouts.len();
         self.chosen[0] = at.unwrap_or(self.chosen[0]);
         let clusters = self.clusters();
         let at = clusters
             .iter()
             .position(|one| Some(&one.name) == cluster.as_ref());
-        let last = [self.pictures.len(), clusters.len()].map(|count| count.saturating_sub(1));
+        let last = [count, clusters.len()].map(|count| count.saturating_sub(1));
         self.chosen[1] = at.unwrap_or(self.chosen[1]);
         for (chosen, last) in self.chosen.iter_mut().zip(last) {
             *chosen = (*chosen).min(last);
         }
     }
 
+    /// Returns the rollouts that the filter leaves.
+    pub fn listed(&self) -> Vec<&Arc<Picture>> {
+        let all = self.pictures.iter();
+        all.filter(|picture| !matches!(self.place, View::Rollouts) || self.fits_rollout(picture))
+            .collect()
+    }
+
+    fn fits_rollout(&self, picture: &Picture) -> bool {
+        let words = [picture.phase.word(), picture.health.state.word()];
+        self.fits(&picture.target.told()) || words.iter().any(|word| self.fits(word))
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        self.filter.is_empty() || text.to_lowercase().contains(&self.filter.to_lowercase())
+    }
+
+    /// Returns what the cluster that is shown has of every rollout.
+    pub fn of_cluster(&self, name: &str) -> ClusterRollouts {
+        of_cluster(&self.pictures, name)
+    }
+
     /// Returns the picture of the rollout that is shown, or that is chosen in the list.
     pub fn picture(&self) -> Option<&Arc<Picture>> {
         match &self.place {
-            View::Rollouts => self.pictures.get(self.chosen[0]),
-            View::Rollout(target) | View::Cluster(target, _) => {
+            View::Rollouts => self.listed().get(self.chosen[0]).copied(),
+            View::Fleet(name) => {
+                let items = self.of_cluster(name).items;
+                let target = &items.get(self.chosen[1])?.target;
+                self.pictures.iter().find(|picture| picture.target == *target)
+            }
+            View::Rollout(target) | View::Cluster(target, _) | View::History(target) => {
                 self.pictures.iter().find(|picture| picture.target == *target)
             }
         }
@@ -154,7 +277,11 @@ impl Page {
         let Some(picture) = self.picture() else {
             return Vec::new();
         };
-        let mut all: Vec<&ClusterView> = picture.clusters.iter().collect();
+        let is_listed = matches!(self.place, View::Rollout(_));
+        let fits = |cluster: &&ClusterView| {
+            !is_listed || self.fits(&cluster.name) || self.fits(cluster.state.told())
+        };
+        let mut all: Vec<&ClusterView> = picture.clusters.iter().filter(fits).collect();
         // Those that need an administrator come first.
         all.sort_by_key(|cluster| (cluster.healthy && !cluster.state.is_trouble(), cluster.state));
         all
@@ -163,11 +290,13 @@ impl Page {
     /// Returns the chosen cluster.
     pub fn cluster(&self) -> Option<&ClusterView> {
         match &self.place {
-            View::Cluster(_, name) => {
+            View::Cluster(_, name) | View::Fleet(name) => {
                 let picture = self.picture()?;
                 picture.clusters.iter().find(|cluster| cluster.name == *name)
             }
-            View::Rollouts | View::Rollout(_) => self.clusters().get(self.chosen[1]).copied(),
+            View::Rollouts | View::Rollout(_) | View::History(_) => {
+                self.clusters().get(self.chosen[1]).copied()
+            }
         }
     }
 
@@ -181,6 +310,9 @@ impl Page {
             return Effect::Nothing;
         }
         self.said = None;
+        if self.is_typing {
+            return self.type_filter(key);
+        }
         match key {
             Key::Quit => Effect::End,
             Key::Up => self.step(-1),
@@ -190,9 +322,29 @@ impl Page {
             Key::First => self.step(isize::MIN),
             Key::Last => self.step(isize::MAX),
             Key::Open => self.open(),
-            Key::Back => self.back(),
+            Key::Back | Key::Erase => self.back(),
             Key::Letter(letter) => self.letter(letter),
         }
+    }
+
+    /// Letters go into the filter until it is confirmed or dropped.
+    fn type_filter(&mut self, key: Key) -> Effect {
+        match key {
+            Key::Open => self.is_typing = false,
+            Key::Quit => return Effect::End,
+            Key::Back => {
+                self.is_typing = false;
+                self.keeping_chosen(|page| page.filter.clear());
+            }
+            Key::Erase => self.keeping_chosen(|page| {
+                page.filter.pop();
+            }),
+            Key::Letter(letter) => self.keeping_chosen(|page| page.filter.push(letter)),
+            Key::Up => return self.step(-1),
+            Key::Down => return self.step(1),
+            Key::PageUp | Key::PageDown | Key::First | Key::Last => {}
+        }
+        Effect::Nothing
     }
 
     fn page(&self) -> isize {
@@ -200,10 +352,15 @@ impl Page {
     }
 
     fn step(&mut self, by: isize) -> Effect {
+        if let (View::Rollout(_), Some(first)) = (&self.place, self.waves) {
+            self.waves = Some(first.saturating_add_signed(by));
+            return Effect::Nothing;
+        }
         let (slot, count) = match &self.place {
-            View::Rollouts => (0, self.pictures.len()),
+            View::Rollouts => (0, self.listed().len()),
             View::Rollout(_) => (1, self.clusters().len()),
-            View::Cluster(..) => {
+            View::Fleet(name) => (1, self.of_cluster(name).items.len()),
+            View::Cluster(..) | View::History(_) => {
                 let lines = self.why.as_ref().map_or(0, Vec::len);
                 self.scrolled = moved(self.scrolled, by, lines);
                 return Effect::Nothing;
@@ -220,8 +377,7 @@ impl Page {
             View::Rollouts => {
                 let target = self.picture().map(|picture| picture.target.clone());
                 if let Some(target) = target {
-                    self.place = View::Rollout(target);
-                    self.chosen[1] = 0;
+                    self.go(View::Rollout(target));
                 }
                 Effect::Nothing
             }
@@ -230,7 +386,29 @@ impl Page {
                 name.map_or(Effect::Nothing, |name| self.ask_why(target, name))
             }
             View::Cluster(target, name) => self.ask_why(target, name),
+            View::Fleet(name) => {
+                let target = self.picture().map(|picture| picture.target.clone());
+                target.map_or(Effect::Nothing, |target| self.ask_why(target, name))
+            }
+            View::History(target) => self.ask_history(target),
         }
+    }
+
+    /// Shows another page; the filter is that of the page before.
+    fn go(&mut self, place: View) {
+        self.keeping_chosen(|page| {
+            page.place = place;
+            page.filter.clear();
+        });
+        self.waves = None;
+        self.chosen[1] = 0;
+        self.scrolled = 0;
+    }
+
+    fn ask_history(&mut self, target: Target) -> Effect {
+        self.go(View::History(target.clone()));
+        self.why = None;
+        Effect::History(target)
     }
 
     fn ask_why(&mut self, target: Target, name: String) -> Effect {
@@ -241,10 +419,18 @@ impl Page {
     }
 
     fn back(&mut self) -> Effect {
+        if !self.filter.is_empty() {
+            self.keeping_chosen(|page| page.filter.clear());
+            return Effect::Nothing;
+        }
         match self.place.clone() {
-            View::Rollouts => return Effect::End,
-            View::Rollout(_) => self.place = View::Rollouts,
-            View::Cluster(target, _) => self.place = View::Rollout(target),
+            // `q` ends the program.
+            View::Rollouts => {}
+            View::Rollout(_) | View::Fleet(_) => {
+                self.waves = None;
+                self.place = View::Rollouts;
+            }
+            View::Cluster(target, _) | View::History(target) => self.place = View::Rollout(target),
         }
         Effect::Nothing
     }
@@ -258,6 +444,35 @@ impl Page {
             'u' => Verb::Undo,
             't' => Verb::Retry,
             'w' => return self.open(),
+            '/' => {
+                self.is_typing = matches!(self.place, View::Rollouts | View::Rollout(_));
+                return Effect::Nothing;
+            }
+            's' => {
+                self.keeping_chosen(|page| {
+                    page.order = page.order.next();
+                    page.sort();
+                });
+                return Effect::Nothing;
+            }
+            'v' => {
+                self.waves = match self.waves {
+                    None => Some(0),
+                    Some(_) => None,
+                };
+                return Effect::Nothing;
+            }
+            'c' => {
+                let name = self.cluster().map(|cluster| cluster.name.clone());
+                if let Some(name) = name {
+                    self.go(View::Fleet(name));
+                }
+                return Effect::Nothing;
+            }
+            'y' => {
+                let target = self.picture().map(|picture| picture.target.clone());
+                return target.map_or(Effect::Nothing, |target| self.ask_history(target));
+            }
             '?' => {
                 self.shows_keys = true;
                 return Effect::Nothing;
@@ -327,6 +542,13 @@ impl Page {
             }
             Err(why) => Line::of(Tone::Bad, why),
         });
+    }
+
+    /// Hears the history of a rollout.
+    pub fn hear_history(&mut self, target: &Target, lines: Vec<Line>) {
+        if self.place == View::History(target.clone()) {
+            self.why = Some(lines);
+        }
     }
 
     /// Hears why a cluster is not ready.
@@ -427,9 +649,11 @@ mod tests {
         assert_eq!(app.why, None);
         app.hear_why(&Target::addon("b"), "c10", vec![Line::plain("because")]);
         assert_eq!(app.why, Some(vec![Line::plain("because")]));
-        for expected in [Effect::Nothing, Effect::Nothing, Effect::End] {
-            assert_eq!(app.press(Key::Back), expected);
+        for expected in [View::Rollout(Target::addon("b")), View::Rollouts, View::Rollouts] {
+            assert_eq!(app.press(Key::Back), Effect::Nothing);
+            assert_eq!(app.place, expected);
         }
+        assert_eq!(app.press(Key::Quit), Effect::End);
     }
 
     #[test]
@@ -446,6 +670,63 @@ mod tests {
         assert_eq!(app.cluster().map(|one| one.name.as_str()), Some("c2"));
         app.see(vec![picture("b", &[])]);
         assert_eq!((app.cluster(), app.chosen), (None, [0, 0]));
+    }
+
+    #[test]
+    fn a_filter_and_an_order_change_what_is_listed() {
+        let mut app = app();
+        let listed = |app: &Page| -> Vec<String> {
+            app.listed().iter().map(|picture| picture.target.told()).collect()
+        };
+        app.press(Key::Down);
+        for key in [Key::Letter('/'), Key::Letter('B')] {
+            assert_eq!(app.press(key), Effect::Nothing);
+        }
+        assert_eq!(listed(&app), ["b"]);
+        assert_eq!(
+            app.picture().map(|one| one.target.told()),
+            Some("b".to_owned()),
+            "it stays chosen"
+        );
+        app.press(Key::Letter('x'));
+        assert_eq!(listed(&app), [] as [&str; 0]);
+        app.press(Key::Erase);
+        app.press(Key::Open);
+        assert_eq!(
+            app.press(Key::Letter('q')),
+            Effect::Nothing,
+            "a letter without a meaning"
+        );
+        app.press(Key::Back);
+        assert_eq!(
+            (listed(&app), app.filter.as_str()),
+            (vec!["a".to_owned(), "b".to_owned()], "")
+        );
+        app.press(Key::Letter('s'));
+        app.press(Key::Letter('s'));
+        assert_eq!(
+            (app.order, listed(&app)),
+            (Order::Remaining, vec!["b".to_owned(), "a".to_owned()])
+        );
+    }
+
+    #[test]
+    fn one_cluster_and_the_history_have_pages() {
+        let mut app = app();
+        app.press(Key::Down);
+        app.press(Key::Open);
+        app.press(Key::Letter('c'));
+        assert_eq!(app.place, View::Fleet("c10".to_owned()));
+        let why = Effect::Why(Target::addon("b"), "c10".to_owned());
+        assert_eq!(app.press(Key::Open), why);
+        app.press(Key::Back);
+        assert_eq!(app.press(Key::Letter('y')), Effect::History(Target::addon("b")));
+        app.hear_history(&Target::addon("b"), vec![Line::plain("revision 1")]);
+        assert_eq!(app.why, Some(vec![Line::plain("revision 1")]));
+        app.press(Key::Back);
+        app.press(Key::Letter('v'));
+        app.press(Key::Down);
+        assert_eq!(app.waves, Some(1));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The picture of one rollout, as programs read it: `cockpit.tidegate.io/v1alpha1`.
+//! The picture of one rollout, as programs read it: `output.tidegate.io/v1alpha1`.
 //!
 //! Only the types. A new field does not change the version; a field with another meaning does.
 
@@ -13,13 +13,13 @@ use super::health::RolloutHealth;
 use super::wave::Wave;
 
 /// Version of the format.
-pub const API_VERSION: &str = "cockpit.tidegate.io/v1alpha1";
+pub const API_VERSION: &str = api::names::OUTPUT_VERSION;
 
 /// The picture of one rollout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Picture {
-    /// `cockpit.tidegate.io/v1alpha1`
+    /// `output.tidegate.io/v1alpha1`
     pub api_version: &'static str,
     /// `Rollout`
     pub kind: &'static str,

@@ -10,14 +10,13 @@ use super::approve::{Approve, Decision, approve};
 use super::cluster::{ClusterState, ClusterView};
 use super::picture::{Phase, Picture, TargetKind};
 use super::settings_edit::SettingsEdit;
-use super::undo::{field, undo};
+use super::undo::{field, undo, undo_to};
 use super::writing::{Form, Writing};
 use kubernetes::field::{counted, listed, nearest, quoted};
 use store::Store;
 use store::upgrade::marks;
 
-/// Kubernetes' own annotation for the reason of a change.
-pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+pub use store::terms::CHANGE_CAUSE;
 
 /// A command for a rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +33,8 @@ pub enum Verb {
     Retry,
     /// Rolls back to the last known good configuration.
     Undo,
+    /// Rolls back to a revision of the history.
+    UndoTo(i64),
 }
 
 impl Verb {
@@ -48,7 +49,7 @@ impl Verb {
                 Decision::Reject => "reject",
             },
             Self::Retry => "retry",
-            Self::Undo => "undo",
+            Self::Undo | Self::UndoTo(_) => "undo",
         }
     }
 
@@ -64,8 +65,8 @@ impl Verb {
             (Self::Approve(_), WebPage) => "tidegate-web-approve",
             (Self::Retry, CommandLine) => "tidegate-rollout-retry",
             (Self::Retry, WebPage) => "tidegate-web-retry",
-            (Self::Undo, CommandLine) => "tidegate-rollout-undo",
-            (Self::Undo, WebPage) => "tidegate-web-undo",
+            (Self::Undo | Self::UndoTo(_), CommandLine) => "tidegate-rollout-undo",
+            (Self::Undo | Self::UndoTo(_), WebPage) => "tidegate-web-undo",
         }
     }
 }
@@ -132,7 +133,8 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (_, Verb::Retry) if of_addon => retry_undone(ask),
         (_, Verb::Retry) => retry(ask, now),
         (_, Verb::Undo) if of_addon => undo(ask),
-        (_, Verb::Undo) => Err(NO_WAY_BACK.to_owned()),
+        (_, Verb::UndoTo(revision)) if of_addon => undo_to(ask, *revision),
+        (_, Verb::Undo | Verb::UndoTo(_)) => Err(NO_WAY_BACK.to_owned()),
     };
     let found = found.map_err(|why| Refusal {
         verb: ask.verb.word(),

@@ -106,55 +106,41 @@ pub fn status_line(picture: &Picture, now: Timestamp) -> Line {
 }
 
 fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
-    let row = |name: &str, tone: Tone, text: String| {
-        Line::of(Tone::Faint, format!("  {}", padded(name, 8))).and(tone, text)
-    };
-    let mut page = vec![status_line(picture, now)];
-    let health = picture.health.state.tone();
-    page.extend(
-        folded(&picture.health.told(), width.saturating_sub(10))
-            .into_iter()
-            .map(|text| row("health", health, text)),
-    );
-    page.extend(
-        picture
-            .changes
-            .iter()
-            .map(|change| row("change", Tone::Plain, changed(change))),
-    );
-    page.extend(
+    let mut rows = vec![("health", picture.health.state.tone(), picture.health.told())];
+    let changes = picture.changes.iter().map(changed);
+    rows.extend(changes.map(|text| ("change", Tone::Plain, text)));
+    rows.extend(
         picture
             .paused
             .iter()
-            .map(|why| row("paused", Tone::Soaking, why.clone())),
+            .map(|why| ("paused", Tone::Soaking, why.clone())),
     );
     let asked = picture.approvals.iter().map(AskedApproval::told);
-    page.extend(asked.map(|asked| row("approve", Tone::Soaking, asked)));
+    rows.extend(asked.map(|asked| ("approve", Tone::Soaking, asked)));
     let next = picture.next.as_ref().filter(|next| next.at > now);
-    page.extend(next.map(|next| {
-        row(
-            "next",
-            Tone::Plain,
-            format!("in {}: {}", between(now, next.at), next.what),
-        )
+    rows.extend(next.map(|next| {
+        let text = format!("in {}: {}", between(now, next.at), next.what);
+        ("next", Tone::Plain, text)
     }));
-    page.extend(picture.eta.as_ref().map(|eta| {
+    rows.extend(picture.eta.as_ref().map(|eta| {
         let about = if eta.at_least { "in at least" } else { "in about" };
-        let left = between(now, eta.at);
-        row("ETA", Tone::Plain, format!("{about} {left} ({})", eta.basis))
+        let text = format!("{about} {} ({})", between(now, eta.at), eta.basis);
+        ("ETA", Tone::Plain, text)
     }));
-    page.extend(
+    let unknown = picture.eta_unknown.iter();
+    rows.extend(unknown.map(|why| ("ETA", Tone::Soaking, format!("unknown: {why}"))));
+    rows.extend(
         picture
-            .eta_unknown
+            .notices
             .iter()
-            .map(|why| row("ETA", Tone::Soaking, format!("unknown: {why}"))),
+            .map(|notice| ("notice", Tone::Bad, notice.clone())),
     );
-    for notice in &picture.notices {
-        page.extend(
-            folded(notice, width.saturating_sub(10))
-                .into_iter()
-                .map(|text| row("notice", Tone::Bad, text)),
-        );
+    let mut page = vec![status_line(picture, now)];
+    for (name, tone, text) in rows {
+        for (at, text) in folded(&text, width.saturating_sub(10)).into_iter().enumerate() {
+            let name = if at == 0 { name } else { "" };
+            page.push(Line::of(Tone::Faint, format!("  {}", padded(name, 8))).and(tone, text));
+        }
     }
     page
 }
@@ -201,7 +187,7 @@ fn changed(change: &Change) -> String {
 }
 
 /// A type of configuration by its kind, where that is known, else by its resource.
-fn called(what: &str) -> &str {
+pub(super) fn called(what: &str) -> &str {
     let resource = what.split_once('.').map_or(what, |(resource, _)| resource);
     match resource {
         "addondeploymentconfigs" => "AddOnDeploymentConfig",
@@ -297,7 +283,7 @@ fn facts(wave: &Wave) -> Vec<String> {
     facts
 }
 
-fn bar(line: Line, counts: &Counts, width: usize) -> Line {
+pub(super) fn bar(line: Line, counts: &Counts, width: usize) -> Line {
     let total = counts.total.max(1);
     let parts = [
         (counts.done, Tone::Good, "█"),

@@ -56,6 +56,85 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     Ok(writing)
 }
 
+/// Returns what rolls an add-on back to a revision of its history, or why this is not possible.
+pub(super) fn undo_to(ask: Steer<'_>, revision: i64) -> Result<Writing, String> {
+    let view = ask.store.view(&ask.picture.target.name);
+    let view = view.ok_or_else(|| "it does not exist".to_owned())?;
+    let Some((place, kept)) = view.all_kept().find(|(_, kept)| kept.revision == revision) else {
+        let mut known: Vec<i64> = view.all_kept().map(|(_, kept)| kept.revision).collect();
+        known.sort_unstable();
+        let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+        return Err(match known.as_slice() {
+            [] => "no revision is kept of it yet".to_owned(),
+            all => format!("it has no revision {revision}; it has {}", all.join(", ")),
+        });
+    };
+    let (config, content) = kept
+        .content
+        .as_ref()
+        .map_err(|why| format!("revision {revision} has no content: {why}"))?;
+    let (mut says, mut restores) = (Vec::new(), Vec::new());
+    let present = view.config(config).map(|found| &found.hash);
+    if present != Some(&content.hash) {
+        restores.push(content.object_with_cause(config));
+        let object = object_of(config);
+        says.push(format!(
+            "{} {} from {}",
+            config.of,
+            quoted(&object),
+            plan::kept_in(place, kept)
+        ));
+    }
+    // Placements that have another object of this type refer to this one again.
+    let from = Content {
+        object: object_of(config),
+        hash: content.hash.to_string(),
+        version: String::new(),
+    };
+    let mut spec = Value::Object(Map::new());
+    for progression in view.addon.progressions.iter().flatten() {
+        let references = progression.references.iter();
+        for reference in references.filter(|one| one.config.of == config.of && one.config != *config) {
+            let change = Change {
+                placement: format!("{}/{}", progression.namespace, progression.name),
+                what: config.of.to_string(),
+                from: Some(from.clone()),
+                to: Content {
+                    object: object_of(&reference.config),
+                    hash: reference.desired.to_string(),
+                    version: String::new(),
+                },
+            };
+            let place = place_of(ask, &change, &from)?;
+            place.put(&mut spec, &from);
+            let told = format!("{}={}", place.told, quoted(&from.object));
+            if !says.contains(&told) {
+                says.push(told);
+            }
+        }
+    }
+    if says.is_empty() {
+        return Err(format!(
+            "the add-on has the content of revision {revision} already"
+        ));
+    }
+    if let Some(before) = applied(ask.object, ask.verb.manager(ask.client)).get("spec") {
+        repeat(&mut spec, before);
+    }
+    as_on_the_hub(&mut spec, ask.object);
+    let mut writing = Writing::apply(json!({"spec": spec}), says);
+    writing.restores = restores;
+    Ok(writing)
+}
+
+fn object_of(config: &ConfigRef) -> String {
+    if config.namespace.is_empty() {
+        config.name.to_string()
+    } else {
+        format!("{}/{}", config.namespace, config.name)
+    }
+}
+
 /// Lists whose items are owned one by one, and the fields that tell these apart.
 const LISTS: [(&[&str], [&str; 2]); 2] = [
     (&["installStrategy", "placements"], ["namespace", "name"]),
@@ -108,7 +187,7 @@ fn restore(
     let Some((place, kept, content)) = view.kept_content(&config, &from.hash.as_str().into()) else {
         return false;
     };
-    let object = content.object(&config);
+    let object = content.object_with_cause(&config);
     if !restores.contains(&object) {
         let (what, kept) = (&change.what, plan::kept_in(place, kept));
         says.push(format!("{what} {} from {kept}", quoted(&from.object)));

@@ -46,6 +46,6 @@ fn done(verb: &Verb) -> &'static str {
             Decision::Reject => "rejected",
         },
         Verb::Retry => "retry requested",
-        Verb::Undo => "rolled back",
+        Verb::Undo | Verb::UndoTo(_) => "rolled back",
     }
 }

@@ -10,4 +10,4 @@ mod render;
 mod topic;
 mod words;
 
-pub use topic::{Unknown, explain, list};
+pub use topic::{Unknown, explain, list, topics};

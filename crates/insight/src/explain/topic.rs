@@ -110,6 +110,22 @@ pub fn list() -> String {
     text
 }
 
+/// Returns the names of everything that can be explained, for a shell that completes a line.
+pub fn topics() -> Vec<String> {
+    let all = catalogue();
+    let rules = all.iter().map(|entry| entry.id.to_owned());
+    let causes = CAUSES.iter().map(|cause| cause.id.to_owned());
+    let reasons = Reason::ALL.iter().map(|reason| reason.as_str().to_owned());
+    let names = NAMES.iter().map(|term| term.word.to_owned());
+    let kinds = fields::kinds().into_iter().map(|(kind, _)| kind);
+    rules
+        .chain(causes)
+        .chain(reasons)
+        .chain(names)
+        .chain(kinds)
+        .collect()
+}
+
 /// Whether a word looks like the name of an annotation or label: a domain, a slash, a name.
 fn is_name(topic: &str) -> bool {
     topic

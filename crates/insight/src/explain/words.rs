@@ -40,6 +40,8 @@ terms! {
         "tidegate.io/copied-annotations": "On a ManagedClusterAddOn, written by the controllers: which annotations were copied from its cluster.";
         "tidegate.io/given-version": "On a ManagedClusterAddOn, written by the controllers: the version that its placement has set. While spec.desiredVersion is equal to it and no other field manager owns the field, the field follows the placement, also if the manager that applies the add-on omits it.";
         "tidegate.io/kept-content": "On a ControllerRevision, written by the controllers: it has content that an add-on ran successfully, to which a rollout can be rolled back. The value is the name of the add-on.";
+        "tidegate.io/edited-by": "On a ControllerRevision with kept content: the field manager that wrote the content. `tidegate rollout history` shows it.";
+        "tidegate.io/edited-at": "On a ControllerRevision with kept content: when the content was written.";
         "tidegate.io/signs-for": "On a Secret with a signer's certificate and key: the add-ons, separated by commas, that it may sign for.";
         "tidegate.io/audit-content": "On a report of the audit: a digest of its content.";
         "tidegate.io/audit-left-out": "On a report of the audit: the number of findings that are not listed.";

@@ -75,6 +75,26 @@ pub struct Forecast {
     pub cut: bool,
 }
 
+impl Wave {
+    /// Returns how many clusters it concerns.
+    pub fn reach(&self) -> usize {
+        self.parts().map(|(_, clusters)| clusters.len()).sum()
+    }
+}
+
+impl Forecast {
+    /// Returns how many clusters are updated or lose the add-on, of how many that have it before or at the end.
+    pub fn moved(&self) -> (usize, usize) {
+        let mut moved = BTreeSet::new();
+        let mut removed = BTreeSet::new();
+        for wave in &self.waves {
+            moved.extend(wave.moved.iter().chain(&wave.removed));
+            removed.extend(&wave.removed);
+        }
+        (moved.len(), self.clusters.saturating_add(removed.len()))
+    }
+}
+
 /// Returns what would happen to every add-on of a hub, sorted by name.
 pub fn forecast(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<Forecast> {
     let mut world = World::new(hub, settings, now);

@@ -21,6 +21,13 @@ pub struct UpgradeForecast {
     pub course: Course,
 }
 
+impl UpgradeForecast {
+    /// Returns how many clusters start.
+    pub fn starts(&self) -> usize {
+        self.course.waves.iter().map(|wave| wave.clusters.len()).sum()
+    }
+}
+
 /// Returns what would happen to every upgrade of a hub that is not being deleted, sorted by namespace and name.
 pub fn upgrades(hub: &Hub, settings: Settings, now: Timestamp) -> Vec<UpgradeForecast> {
     let store = hub.store(settings);

@@ -13,6 +13,7 @@ use super::command::{list_placements, quoted};
 use super::context::Context;
 use super::placements::{DecidedGroup, group_text, place};
 use super::stage::Stage;
+use crate::cockpit::authored;
 use api::reason::Reason;
 use model::upgrade::WindowState;
 use model::{Approval, MandatoryGroup, RolloutWindows};
@@ -110,8 +111,13 @@ impl Context<'_> {
         );
         let what = place.map_or_else(|| "the add-on".to_owned(), |place| format!("placement {place}"));
         let detail = format!(
-            "the rollout of {what} is paused{}",
-            plan::for_reason(reason.unwrap_or_default())
+            "the rollout of {what} is paused{}{}",
+            plan::for_reason(reason.unwrap_or_default()),
+            authored(
+                self.view
+                    .pause_edit(own)
+                    .filter(|_| own.is_some() || settings.pausing_profile().is_none())
+            )
         );
         let addon = quoted(&self.view.addon.name);
         let only = own.map_or_else(String::new, |(namespace, name)| {

@@ -18,6 +18,8 @@ pub(super) fn render(report: &Report) -> String {
         .map(|(finding, fingerprint)| one(finding, &fingerprint))
         .collect();
     let page = json!({
+        "apiVersion": api::names::OUTPUT_VERSION,
+        "kind": "CheckReport",
         "summary": {
             "files": report.files,
             "objects": report.checked.len(),

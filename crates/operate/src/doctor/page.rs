@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::finding::{Finding, Report, Severity};
 use kubernetes::field::one_line;
 
-/// The version of the JSON; a change of the meaning of a field changes it.
-pub const SCHEMA: &str = "doctor.tidegate.io/v1";
+/// The version of the JSON.
+pub const SCHEMA: &str = api::names::OUTPUT_VERSION;
 
 /// Whether a page has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

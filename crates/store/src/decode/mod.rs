@@ -5,6 +5,7 @@
 pub(super) mod addon;
 pub(super) mod claims;
 pub(super) mod content;
+pub(super) mod edits;
 pub(super) mod hook;
 pub(super) mod read;
 pub(super) mod rollout;

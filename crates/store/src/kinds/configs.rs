@@ -9,16 +9,18 @@ use serde_json::Value;
 
 use super::stored::Stored;
 use crate::decode::content;
+use crate::decode::edits::edit_of_spec;
 use crate::decode::read::{self, label, parse};
 use crate::kind::{Kind, ObjectKey, Touched};
 use crate::parts::objects::replace;
 use crate::record::{Config, ConfigRef, Content, Meta};
 use crate::store::Store;
+use crate::terms;
 use crate::versions::offered;
 use api::hash::SpecHash;
 use api::names::labels;
 use api::v1alpha1::{AddOnDeploymentConfig, AddOnHubConfig, AddOnTemplate};
-use model::AddonVersion;
+use model::{AddonVersion, Name};
 
 macro_rules! configuration {
     ($kind:ident, $decode:ident) => {
@@ -99,6 +101,8 @@ fn record(
         addon: names.share(""),
         content: Arc::new(content),
         text: SpecHash::text(object).into(),
+        edit: edit_of_spec(metadata, names),
+        cause: read::annotation(metadata, terms::CHANGE_CAUSE).map(|cause| Name::from(cause.as_str())),
     })
 }
 

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use super::configs::{DeploymentConfig, HubConfig, Template};
 use super::stored::Plain;
 use super::stored::Stored;
-use crate::decode::read::{meta, owners, parse};
+use crate::decode::read::{annotation, meta, owners, parse};
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
 use crate::parts::mentions::Mentioned;
-use crate::record::{Config, ConfigRef, KeptContent as Record};
+use crate::record::{Config, ConfigRef, Edit, KeptContent as Record};
 use crate::store::Store;
 use crate::terms;
 use model::Name;
@@ -32,10 +32,30 @@ impl Plain for KeptContent {
         let mut owners = owners(parsed.metadata.owner_references.as_ref(), &mut store.names).into_iter();
         let owner = owners.find(|owner| is_addon(&owner.kind));
         let data = parsed.data.map(|data| data.0).unwrap_or_default();
+        let noted = |key: &str| annotation(&parsed.metadata, key);
+        let edit = noted(terms::EDITED_BY).and_then(|manager| {
+            let at = noted(terms::EDITED_AT)?.parse().ok()?;
+            let manager = store.names.share(manager);
+            Some(Edit { manager, at })
+        });
+        let cause = noted(terms::CHANGE_CAUSE).map(|cause| Name::from(cause.as_str()));
+        let kept_at = parsed.metadata.creation_timestamp.as_ref().map(|at| at.0);
+        let content = copied(store, data, &meta.uid, &meta.version);
         Ok(Record {
+            kept_at,
             addon: owner.map_or_else(|| Name::from(""), |owner| owner.name),
             revision: parsed.revision,
-            content: copied(store, data, &meta.uid, &meta.version).map_err(Name::from),
+            content: match content {
+                Ok((config, content)) => Ok((
+                    config,
+                    Config {
+                        edit,
+                        cause,
+                        ..content
+                    },
+                )),
+                Err(why) => Err(Name::from(why)),
+            },
             meta,
         })
     }

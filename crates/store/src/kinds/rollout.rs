@@ -8,13 +8,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::stored::Plain;
+use crate::decode::edits::edits_of_pauses;
 use crate::decode::read::{annotation, meta, owners, parse};
 use crate::decode::rollout::text_of;
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
 use crate::parts::mentions::Mentioned;
-use crate::record::{PlacementUse, RollUp};
+use crate::record::{Edit, PlacementUse, RollUp};
 use crate::store::Store;
 use crate::terms;
 use crate::view::View;
@@ -44,6 +45,7 @@ impl Plain for Rollout {
         let (profile, default_profile) = (named(&parsed.spec.profile), named(&stated.default_profile));
         Ok(RollUp {
             meta: meta(&parsed.metadata)?,
+            pauses: edits_of_pauses(&parsed.metadata, &mut store.names),
             addon: store.names.share(&parsed.spec.addon),
             profile,
             default_profile,
@@ -128,6 +130,17 @@ impl<'s> View<'s> {
         let record = self.roll_up();
         self.store
             .resolve(own, record.and_then(|record| record.profile.as_deref()))
+    }
+
+    /// Returns who set the pause of all placements, or of one; absent where the hub does not record it.
+    pub fn pause_edit(&self, place: Option<(&str, &str)>) -> Option<&'s Edit> {
+        let mut pauses = self.roll_up()?.pauses.iter();
+        let is_it = |known: Option<(&str, &str)>| known == place;
+        let found = pauses.find(|one| {
+            let known = one.place.as_ref();
+            is_it(known.map(|(namespace, name)| (namespace.as_str(), name.as_str())))
+        });
+        found.map(|one| &one.edit)
     }
 
     /// Returns how changes are rolled out over a placement, or what is wrong with its strategy.

@@ -21,6 +21,24 @@ pub struct Meta {
     pub deleting: bool,
 }
 
+/// The last edit of a part of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    /// The field manager.
+    pub manager: Name,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The last edit of a pause of an AddOnRollout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PauseEdit {
+    /// Namespace and name of the placement; absent for all placements.
+    pub place: Option<(String, String)>,
+    /// The edit.
+    pub edit: Edit,
+}
+
 /// Status of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Status {
@@ -148,6 +166,8 @@ pub struct RollUp {
     pub profile: Option<Name>,
     /// The default profile by which its changes went, as its status has it.
     pub default_profile: Option<Name>,
+    /// Who set its pauses.
+    pub pauses: Vec<PauseEdit>,
     /// The settings of its rollouts, or what is wrong with them.
     pub settings: Result<Arc<RolloutSettings>, Name>,
     /// Whether it was created because one with settings was deleted.

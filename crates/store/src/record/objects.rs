@@ -12,7 +12,7 @@ use crate::facts::{AddonFacts, ClusterFacts};
 use crate::kind::Kind;
 use crate::names::LabelMap;
 use crate::record::meta::Claims;
-use crate::record::meta::{Condition, Meta, OwnerReference, Status};
+use crate::record::meta::{Condition, Edit, Meta, OwnerReference, Status};
 pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
 use crate::record::rollout::Progression;
 pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
@@ -432,6 +432,10 @@ pub struct Config {
     pub content: Arc<Content>,
     /// The text of which `hash` is the hash: all of it that counts, as JSON.
     pub text: Arc<str>,
+    /// The last edit of its spec, where the hub records it.
+    pub edit: Option<Edit>,
+    /// Why it was changed: the annotation `kubernetes.io/change-cause`.
+    pub cause: Option<Name>,
 }
 
 /// Content that is kept in a `ControllerRevision`.
@@ -443,11 +447,24 @@ pub struct KeptContent {
     pub addon: Name,
     /// Its number: later content has a higher one.
     pub revision: i64,
+    /// When it was kept.
+    pub kept_at: Option<Timestamp>,
     /// The object whose content it is, as it was, or why there is none.
     pub content: Result<(ConfigRef, Config), Name>,
 }
 
 impl Config {
+    /// Returns the object with the annotation that says why its content was written.
+    pub fn object_with_cause(&self, config: &ConfigRef) -> Value {
+        let mut object = self.object(config);
+        let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+        if let (Some(metadata), Some(cause)) = (metadata, &self.cause) {
+            let annotations = json!({(terms::CHANGE_CAUSE): &**cause});
+            metadata.insert("annotations".to_owned(), annotations);
+        }
+        object
+    }
+
     /// Returns the object as it is written: its content, its names and, of a template, its version.
     pub fn object(&self, config: &ConfigRef) -> Value {
         let mut metadata = Map::from_iter([("name".to_owned(), json!(&*config.name))]);

@@ -9,19 +9,24 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line as Row, Span, Text};
 use ratatui::widgets::{Block, Clear, Paragraph};
 
-use kubernetes::field::counted;
+use kubernetes::field::{counted, folded};
 
 use insight::cockpit::{
-    ClusterState, ClusterView, Line, Page, Picture, Question, Tone, View, list, rows, status,
+    ClusterState, ClusterView, Line, Page, Picture, Question, Tone, View, compact_list, rows, status,
 };
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 18] = [
     ("up, down, j, k", "select"),
     ("PgUp, PgDn, g, G", "page up, page down, first, last"),
     ("Enter, right, l", "open"),
-    ("Esc, left, h", "back"),
+    ("Esc, left, h", "back, or drop the filter"),
+    ("/", "filter: names and states; Enter keeps it, Esc drops it"),
+    ("s", "sort: by attention, by name, by clusters that remain"),
+    ("c", "everything that the chosen cluster has"),
+    ("y", "history: revisions and events"),
+    ("v", "scroll the waves instead of the clusters, and back"),
     ("w", "why the cluster is not ready"),
     ("p", "pause: no further cluster starts"),
     ("r", "resume"),
@@ -36,18 +41,32 @@ const KEYS: [(&str, &str); 13] = [
     ("q", "quit"),
 ];
 
+/// Where the page is from, and whether the hub answers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Header {
+    /// The address of the hub.
+    pub(super) hub: String,
+    /// The user of the requests.
+    pub(super) user: String,
+    /// That the hub does not answer.
+    pub(super) lost: Option<String>,
+}
+
 /// Draws the page; notes how many lines of a list fit.
-pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, coloured: bool, now: Timestamp) {
+pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, header: &Header, coloured: bool, now: Timestamp) {
     let [head, body, foot] =
         Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
             .areas(frame.area());
-    put(frame, head, &[title(app)], coloured, None);
+    let width = usize::from(head.width);
+    put(frame, head, &[title(app, header, width)], coloured, None);
     match app.place.clone() {
         View::Rollouts => rollouts(frame, body, app, coloured, now),
         View::Rollout(_) => rollout(frame, body, app, coloured, now),
         View::Cluster(_, name) => cluster(frame, body, app, &name, coloured, now),
+        View::Fleet(name) => fleet(frame, body, app, &name, coloured, now),
+        View::History(_) => history(frame, body, app, coloured),
     }
-    put(frame, foot, &[footer(app)], coloured, None);
+    put(frame, foot, &[footer(app, header, width)], coloured, None);
     if app.shows_keys {
         let lines: Vec<Line> = KEYS
             .iter()
@@ -73,35 +92,108 @@ fn asked(question: &Question) -> Vec<Line> {
     all
 }
 
-fn title(app: &Page) -> Line {
-    let line = Line::of(Tone::Strong, "tidegate");
-    match &app.place {
-        View::Rollouts => line.and(
-            Tone::Plain,
-            format!("  {}", counted(app.pictures.len(), "rollout")),
-        ),
-        View::Rollout(target) => line.and(Tone::Faint, " > ").and(Tone::Plain, target.told()),
-        View::Cluster(target, name) => line
-            .and(Tone::Faint, " > ")
-            .and(Tone::Plain, target.told())
-            .and(Tone::Faint, " > ")
-            .and(Tone::Plain, name.clone()),
+/// Where one is, on the left; which hub that is, on the right, as far as it fits.
+fn title(app: &Page, header: &Header, width: usize) -> Line {
+    let mut line = Line::of(Tone::Strong, "tidegate");
+    let places: Vec<String> = match &app.place {
+        View::Rollouts => Vec::new(),
+        View::Rollout(target) => vec![target.told()],
+        View::Cluster(target, name) => vec![target.told(), name.clone()],
+        View::History(target) => vec![target.told(), "history".to_owned()],
+        View::Fleet(name) => vec![format!("cluster {name}")],
+    };
+    for place in places {
+        line = line.and(Tone::Faint, " > ").and(Tone::Plain, place);
+    }
+    if app.place == View::Rollouts {
+        let all = counted(app.pictures.len(), "rollout");
+        line = line.and(Tone::Plain, format!("  {all}, by {}", app.order.word()));
+    }
+    if app.is_typing || !app.filter.is_empty() {
+        let cursor = if app.is_typing { "_" } else { "" };
+        line = line.and(Tone::Soaking, format!("  /{}{cursor}", app.filter));
+    }
+    let version = concat!("v", env!("CARGO_PKG_VERSION"));
+    let forms = [
+        format!("{}  {}  {version}", header.hub, header.user),
+        format!("{}  {}", header.hub, header.user),
+        header.hub.clone(),
+    ];
+    let free = width.saturating_sub(line.width());
+    let fitting = forms
+        .into_iter()
+        .find(|form| form.chars().count().saturating_add(2) <= free);
+    match fitting {
+        Some(form) => {
+            let space = free.saturating_sub(form.chars().count());
+            line.and(Tone::Plain, " ".repeat(space)).and(Tone::Faint, form)
+        }
+        None => line,
     }
 }
 
-fn footer(app: &Page) -> Line {
+/// The keys that fit; whole ones only.
+fn footer(app: &Page, header: &Header, width: usize) -> Line {
+    if let Some(lost) = &header.lost {
+        return Line::of(Tone::Bad, lost.as_str());
+    }
     if let Some(said) = &app.said {
         return said.clone();
     }
-    let text = match &app.place {
-        View::Rollouts => {
-            "Enter open   p pause   r resume   m promote   a approve   u undo   t retry   ? keys   q quit"
-        }
-        View::Rollout(_) => {
-            "Enter why   p pause   r resume   m promote   a approve   u undo   t retry   Esc back   ? keys"
-        }
-        View::Cluster(..) => "w refresh   up, down scroll   Esc back   q quit",
+    if app.is_typing {
+        return Line::of(Tone::Faint, "type a name or a state   Enter keep   Esc drop");
+    }
+    // In the order in which they are given up.
+    let keys: &[&str] = match &app.place {
+        View::Rollouts => &[
+            "? keys",
+            "q quit",
+            "Enter open",
+            "/ filter",
+            "s sort",
+            "p pause",
+            "r resume",
+            "a approve",
+            "u undo",
+            "y history",
+            "m promote",
+            "t retry",
+        ],
+        View::Rollout(_) => &[
+            "? keys",
+            "Esc back",
+            "Enter why",
+            "/ filter",
+            "v waves",
+            "c cluster",
+            "y history",
+            "p pause",
+            "r resume",
+            "a approve",
+            "u undo",
+            "m promote",
+            "t retry",
+        ],
+        View::Cluster(..) => &[
+            "? keys",
+            "Esc back",
+            "w refresh",
+            "c cluster",
+            "up, down scroll",
+            "q quit",
+        ],
+        View::Fleet(_) => &["? keys", "Esc back", "Enter why", "q quit"],
+        View::History(_) => &["? keys", "Esc back", "w refresh", "up, down scroll", "q quit"],
     };
+    let mut text = String::new();
+    for key in keys {
+        let separator = if text.is_empty() { "" } else { "   " };
+        let length = text.chars().count() + separator.len() + key.chars().count();
+        if length <= width {
+            text.push_str(separator);
+            text.push_str(key);
+        }
+    }
     Line::of(Tone::Faint, text)
 }
 
@@ -109,19 +201,14 @@ fn footer(app: &Page) -> Line {
 fn put(frame: &mut Frame<'_>, area: Rect, lines: &[Line], coloured: bool, chosen: Option<usize>) {
     let width = usize::from(area.width);
     let rows = lines.iter().enumerate().map(|(at, line)| {
-        let row = row(line.clone().cut(width), coloured);
+        let line = line.clone().cut(width);
         if chosen == Some(at) {
-            let row = row.patch_style(Style::new().add_modifier(Modifier::REVERSED));
-            // The mark goes over the whole line.
+            // One style over the whole line: colours of its parts would be colours of the background.
             let rest = width.saturating_sub(line.width());
-            let mut spans = row.spans;
-            spans.push(Span::styled(
-                " ".repeat(rest),
-                Style::new().add_modifier(Modifier::REVERSED),
-            ));
-            return Row::from(spans).style(Style::new().add_modifier(Modifier::REVERSED));
+            let text = format!("{}{}", line.text(), " ".repeat(rest));
+            return Row::from(Span::styled(text, Style::new().add_modifier(Modifier::REVERSED)));
         }
-        row
+        row(line, coloured)
     });
     frame.render_widget(Paragraph::new(Text::from(rows.collect::<Vec<_>>())), area);
 }
@@ -158,40 +245,20 @@ fn rollouts(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, n
         return put(frame, area, &[Line::of(Tone::Faint, text)], coloured, None);
     }
     let first = first_in_sight(app.chosen[0], app.rows);
-    let shown: Vec<Picture> = app
-        .pictures
+    let listed = app.listed();
+    if listed.is_empty() {
+        let text = format!("no rollout matches /{}", app.filter);
+        return put(frame, area, &[Line::of(Tone::Faint, text)], coloured, None);
+    }
+    let shown: Vec<Picture> = listed
         .iter()
         .skip(first)
         .take(app.rows)
-        .map(|picture| Picture::clone(&without_clusters(picture)))
+        .map(|picture| picture.without_clusters())
         .collect();
-    let lines = list(&shown, usize::from(area.width), now);
+    let lines = compact_list(&shown, usize::from(area.width), now);
     let chosen = app.chosen[0].saturating_sub(first).saturating_add(1);
     put(frame, area, &lines, coloured, Some(chosen));
-}
-
-/// A list needs no clusters, and there may be thousands.
-fn without_clusters(picture: &Picture) -> Picture {
-    Picture {
-        api_version: picture.api_version,
-        kind: picture.kind,
-        at: picture.at,
-        target: picture.target.clone(),
-        phase: picture.phase,
-        message: picture.message.clone(),
-        health: picture.health.clone(),
-        counts: picture.counts,
-        paused: None,
-        approvals: Vec::new(),
-        next: picture.next.clone(),
-        eta: None,
-        eta_unknown: None,
-        undone: Vec::new(),
-        changes: Vec::new(),
-        waves: picture.waves.clone(),
-        clusters: Vec::new(),
-        notices: Vec::new(),
-    }
 }
 
 /// The first line in sight, so that the chosen one is.
@@ -221,8 +288,23 @@ fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, no
         .unwrap_or_default()
         .clamp(3, MOST_WAVES);
     if waves.len() > most {
-        waves.truncate(most.saturating_sub(1));
-        waves.push(Line::of(Tone::Faint, "…"));
+        let rows = most.saturating_sub(1);
+        let first = app
+            .waves
+            .unwrap_or_default()
+            .min(waves.len().saturating_sub(rows));
+        app.waves = app.waves.map(|_| first);
+        let last = first.saturating_add(rows);
+        let told = match app.waves {
+            Some(_) => format!(
+                "lines {} to {last} of {} (up, down; v: clusters)",
+                first.saturating_add(1),
+                waves.len()
+            ),
+            None => format!("{} more lines (v: scroll)", waves.len().saturating_sub(rows)),
+        };
+        waves = waves.into_iter().skip(first).take(rows).collect();
+        waves.push(Line::of(Tone::Faint, told));
     }
     let height = u16::try_from(waves.len().saturating_add(1)).unwrap_or(u16::MAX);
     let [above, below] = Layout::vertical([Constraint::Length(height), Constraint::Min(1)]).areas(area);
@@ -238,8 +320,31 @@ fn rollout(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool, no
         below,
         &lines,
         coloured,
-        Some(chosen).filter(|_| !shown.is_empty()),
+        Some(chosen).filter(|_| !shown.is_empty() && app.waves.is_none()),
     );
+}
+
+/// Draws what one cluster has of every rollout.
+fn fleet(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, coloured: bool, now: Timestamp) {
+    let items = app.of_cluster(name);
+    let lines = items.lines(usize::from(area.width), now);
+    app.rows = usize::from(area.height).saturating_sub(1);
+    let chosen = Some(app.chosen[1].saturating_add(1)).filter(|_| !items.items.is_empty());
+    put(frame, area, &lines, coloured, chosen);
+}
+
+fn history(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool) {
+    app.rows = usize::from(area.height);
+    let lines = match &app.why {
+        None => vec![Line::of(Tone::Faint, "reading the hub …")],
+        Some(lines) => {
+            let broken = lines
+                .iter()
+                .flat_map(|line| in_page(line, usize::from(area.width)));
+            broken.skip(app.scrolled).collect()
+        }
+    };
+    put(frame, area, &lines, coloured, None);
 }
 
 fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, coloured: bool, now: Timestamp) {
@@ -270,19 +375,25 @@ fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, colour
     put(frame, area, &lines, coloured, None);
 }
 
-/// Breaks a line where the page ends; what goes on is set in.
+/// Breaks a line between words where the page ends.
 fn broken(line: &Line, width: usize) -> Vec<Line> {
-    const INSET: &str = "      ";
-    let mut letters = line.text().chars().collect::<Vec<char>>().into_iter().peekable();
     let tone = line.0.first().map_or(Tone::Plain, |piece| piece.tone);
-    let mut lines = Vec::new();
-    while letters.peek().is_some() || lines.is_empty() {
-        let inset = if lines.is_empty() { "" } else { INSET };
-        let columns = width.saturating_sub(inset.len()).max(1);
-        let piece: String = letters.by_ref().take(columns).collect();
-        lines.push(Line::of(tone, format!("{inset}{piece}")));
+    let text = folded(&line.text(), width);
+    let lines: Vec<Line> = text.lines().map(|text| Line::of(tone, text)).collect();
+    if lines.is_empty() {
+        vec![Line::default()]
+    } else {
+        lines
     }
-    lines
+}
+
+/// A line with its colours where it fits, else broken.
+fn in_page(line: &Line, width: usize) -> Vec<Line> {
+    if line.width() <= width {
+        vec![line.clone()]
+    } else {
+        broken(line, width)
+    }
 }
 
 fn popup(frame: &mut Frame<'_>, title: &str, lines: &[Line], coloured: bool) {

@@ -12,10 +12,12 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::TopArgs;
-use super::draw::draw;
+use super::draw::{Header, draw};
+use crate::cli::doctor::whoami;
 use crate::cli::print::{is_coloured, is_terminal};
 use crate::cli::rollout::hub::{settings, settings_with_notes};
-use crate::cli::rollout::run::steered;
+use crate::cli::rollout::pulse::Pulse;
+use crate::cli::rollout::run::{remembered_lines, steered};
 use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
@@ -33,10 +35,11 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What comes from outside of the page.
 enum News {
-    Key(Key),
+    Key(KeyEvent),
     /// The terminal has another size.
     Resized,
     Why(Target, String, Vec<Line>),
+    History(Target, Vec<Line>),
     Asked(Target, Verb, Result<Vec<Line>, String>),
     Done(Result<Vec<Line>, String>),
 }
@@ -52,18 +55,29 @@ pub(in crate::cli) fn run(args: &TopArgs) -> Result<ExitCode, CliError> {
     let runtime = connect::serving_runtime()?;
     let ended = runtime.block_on(async {
         let place = &args.hub.place;
-        let client = connect::client(connect::config_of(place).await?)?;
+        let config = connect::config_of(place).await?;
+        let url = config.cluster_url.to_string();
+        let client = connect::client(config)?;
         // A hub that cannot be reached is reported before the page covers the terminal.
         client
             .apiserver_version()
             .await
             .map_err(CliError::acting("reach the hub"))?;
+        let header = Header {
+            hub: url
+                .trim_start_matches("https://")
+                .trim_end_matches('/')
+                .to_owned(),
+            user: whoami(&client).await,
+            lost: None,
+        };
+        let pulse = Pulse::start(client.clone(), false);
         let mut gallery = Gallery::default();
         let lens = Lens::start(client, hub_settings, move |store, touched, now| {
             gallery.look(store, touched, now)
         });
         let mut terminal = ratatui::try_init().map_err(CliError::starting("the page"))?;
-        let shown = show(&mut terminal, args, lens).await;
+        let shown = show(&mut terminal, args, lens, pulse, header).await;
         ratatui::restore();
         shown
     });
@@ -76,6 +90,8 @@ async fn show(
     terminal: &mut ratatui::DefaultTerminal,
     args: &TopArgs,
     mut lens: Lens<Pictures>,
+    mut pulse: Pulse,
+    mut header: Header,
 ) -> Result<(), CliError> {
     let (told, mut news) = mpsc::unbounded_channel();
     listen(told.clone());
@@ -92,7 +108,7 @@ async fn show(
         tokio::select! {
             () = sleep_until(due), if is_stale => {
                 terminal
-                    .draw(|frame| draw(frame, &mut app, coloured, Timestamp::now()))
+                    .draw(|frame| draw(frame, &mut app, &header, coloured, Timestamp::now()))
                     .map_err(CliError::Print)?;
                 (drawn, is_stale) = (Instant::now(), false);
                 continue;
@@ -115,16 +131,22 @@ async fn show(
                     effect => spawn(effect, args.hub.clone(), told.clone()),
                 }
             }
+            _ = pulse.changed() => {}
             _ = ticks.tick() => {}
         }
+        header.lost = pulse.told();
         is_stale = true;
     }
 }
 
 fn hear(app: &mut Page, news: News) -> Effect {
     match news {
-        News::Key(key) => return app.press(key),
+        News::Key(key) => {
+            let meant = if app.is_typing { typed(key) } else { meant(key) };
+            return meant.map_or(Effect::Nothing, |key| app.press(key));
+        }
         News::Resized => {}
+        News::History(target, lines) => app.hear_history(&target, lines),
         News::Why(target, cluster, lines) => app.hear_why(&target, &cluster, lines),
         News::Asked(target, verb, answer) => app.hear_question(&target, &verb, answer),
         News::Done(answer) => app.hear_done(answer),
@@ -143,7 +165,7 @@ fn listen(told: mpsc::UnboundedSender<News>) {
                 Err(_) => return,
             }
             let news = match event::read() {
-                Ok(Event::Key(key)) => meant(key).map(News::Key),
+                Ok(Event::Key(key)) => Some(News::Key(key)),
                 Ok(Event::Resize(..)) => Some(News::Resized),
                 Ok(_) => None,
                 Err(_) => return,
@@ -153,6 +175,18 @@ fn listen(told: mpsc::UnboundedSender<News>) {
             }
         }
     });
+}
+
+/// Returns what a key means while a filter is typed: a letter is a letter.
+fn typed(key: KeyEvent) -> Option<Key> {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let is_letter = key.kind != KeyEventKind::Release && !is_control;
+    if let KeyCode::Char(letter) = key.code
+        && is_letter
+    {
+        return Some(Key::Letter(letter));
+    }
+    meant(key)
 }
 
 fn meant(key: KeyEvent) -> Option<Key> {
@@ -169,7 +203,8 @@ fn meant(key: KeyEvent) -> Option<Key> {
         KeyCode::Home | KeyCode::Char('g') => Key::First,
         KeyCode::End | KeyCode::Char('G') => Key::Last,
         KeyCode::Enter | KeyCode::Right | KeyCode::Char('l') => Key::Open,
-        KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') | KeyCode::Backspace => Key::Back,
+        KeyCode::Esc | KeyCode::Left | KeyCode::Char('h') => Key::Back,
+        KeyCode::Backspace => Key::Erase,
         KeyCode::Char('q') => Key::Quit,
         KeyCode::Char(letter) => Key::Letter(letter),
         _ => return None,
@@ -184,6 +219,10 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
             Effect::Why(target, cluster) => {
                 let lines = why(&hub, &target, &cluster);
                 News::Why(target, cluster, lines)
+            }
+            Effect::History(target) => {
+                let lines = history(&hub, &target);
+                News::History(target, lines)
             }
             Effect::Ask(target, verb) => {
                 let request = Request {
@@ -207,6 +246,10 @@ fn written(
     request: Request,
 ) -> Result<Vec<Line>, String> {
     steered(hub, &target.told(), verb, None, request).map_err(|error| error.one_line())
+}
+
+fn history(hub: &RolloutHubArgs, target: &Target) -> Vec<Line> {
+    remembered_lines(hub, target).unwrap_or_else(|error| vec![Line::of(Tone::Bad, error.one_line())])
 }
 
 fn why(hub: &RolloutHubArgs, target: &Target, cluster: &str) -> Vec<Line> {

@@ -192,6 +192,8 @@ impl TestReport {
             .iter()
             .map(|(rule, word)| json!({"rule": rule, "never": word}));
         let value = json!({
+            "apiVersion": api::names::OUTPUT_VERSION,
+            "kind": "PolicyTestReport",
             "cases": cases.collect::<Vec<_>>(),
             "uncovered": uncovered.collect::<Vec<_>>(),
             "validations": self.rules,

@@ -1,0 +1,346 @@
+//! The revisions of an add-on: the contents that are kept of its configurations, and the one that is rolled out now.
+//!
+//! Decides order and words. What is kept is decided by the controllers, which write it into ControllerRevisions.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::line::{Line, Tone, padded};
+use super::picture::{Target, TargetKind};
+use super::text::called;
+use crate::forecast::Difference;
+use crate::forecast::of_configs;
+use store::{Config, ConfigRef, Kind, Store, View};
+
+/// The most changed fields that a list shows of a revision.
+const MOST_FIELDS: usize = 6;
+
+/// One content of a configuration of an add-on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Revision {
+    /// Its number; absent for content that is rolled out now and that not all clusters have run successfully.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+    /// Type of the configuration, as `resource.group`.
+    pub what: String,
+    /// The object, as `namespace/name` or `name`.
+    pub object: String,
+    /// Hash of its spec, "" if no content was kept.
+    pub hash: String,
+    /// When the content was written or, if this is not known, kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
+    /// The field manager that wrote it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// The annotation `kubernetes.io/change-cause` of the object.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<String>,
+    /// Whether clusters should run it now.
+    pub desired: bool,
+    /// Whether it is the last known good content.
+    pub known_good: bool,
+    /// What differs from the revision before it of the same object.
+    pub changes: Vec<Difference>,
+    /// Why no content was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_kept: Option<String>,
+}
+
+/// Returns the revisions of a rollout, the last first; none for an upgrade of clusters.
+pub fn revisions(store: &Store, target: &Target) -> Vec<Revision> {
+    let Some(view) = store
+        .view(&target.name)
+        .filter(|_| target.kind == TargetKind::ClusterManagementAddOn)
+    else {
+        return Vec::new();
+    };
+    let mut all: Vec<Revision> = Vec::new();
+    let mut kept: Vec<_> = view.all_kept().map(|(_, kept)| kept).collect();
+    kept.sort_by_key(|kept| kept.revision);
+    let mut last: BTreeMap<ConfigRef, &Config> = BTreeMap::new();
+    for kept in kept {
+        match &kept.content {
+            Ok((config, content)) => {
+                let before = last.insert(config.clone(), content);
+                let mut one = of(&view, config, content, before);
+                one.revision = Some(kept.revision);
+                one.at = one.at.or(kept.kept_at);
+                all.push(one);
+            }
+            Err(why) => all.push(Revision {
+                revision: Some(kept.revision),
+                what: String::new(),
+                object: String::new(),
+                hash: String::new(),
+                at: kept.kept_at,
+                author: None,
+                cause: None,
+                desired: false,
+                known_good: false,
+                changes: Vec::new(),
+                not_kept: Some(why.to_string()),
+            }),
+        }
+    }
+    // What is rolled out now is kept once clusters have run it.
+    for (config, hash) in desired(&view) {
+        let is_known = all
+            .iter()
+            .any(|one| one.object == object(&config) && one.hash == *hash);
+        let found = view.config(&config).filter(|found| *found.hash == *hash);
+        let is_own = Kind::of_config(&config.of.group, &config.of.resource).is_some();
+        if let Some(found) = found.filter(|_| !is_known && is_own) {
+            let good = good(&view, &config).or_else(|| last.get(&config).copied());
+            all.push(of(&view, &config, found, good));
+        }
+    }
+    all.reverse();
+    all
+}
+
+fn of(view: &View<'_>, config: &ConfigRef, content: &Config, before: Option<&Config>) -> Revision {
+    let references = || {
+        view.addon
+            .progressions
+            .iter()
+            .flatten()
+            .flat_map(|one| &one.references)
+    };
+    let is_desired = references().any(|one| one.config == *config && one.desired == content.hash);
+    let is_good = references().any(|one| {
+        let good = one.known_good.as_ref();
+        let is_it = good.is_some_and(|good| {
+            good.namespace == config.namespace && good.name == config.name && good.hash == content.hash
+        });
+        one.config.of == config.of && is_it
+    });
+    Revision {
+        revision: None,
+        what: config.of.to_string(),
+        object: object(config),
+        hash: content.hash.to_string(),
+        at: content.edit.as_ref().map(|edit| edit.at),
+        author: content.edit.as_ref().map(|edit| edit.manager.to_string()),
+        cause: content.cause.as_ref().map(ToString::to_string),
+        desired: is_desired,
+        known_good: is_good,
+        changes: before.map_or_else(Vec::new, |before| {
+            of_configs(&before.object(config), &content.object(config))
+        }),
+        not_kept: None,
+    }
+}
+
+/// Returns what the clusters of an add-on should run, each once.
+fn desired(view: &View<'_>) -> BTreeMap<ConfigRef, String> {
+    let all = view.addon.progressions.iter().flatten();
+    let references = all.flat_map(|one| &one.references);
+    references
+        .map(|one| (one.config.clone(), one.desired.to_string()))
+        .collect()
+}
+
+/// Returns the last known good content of an object.
+fn good<'s>(view: &View<'s>, config: &ConfigRef) -> Option<&'s Config> {
+    let references = view
+        .addon
+        .progressions
+        .iter()
+        .flatten()
+        .flat_map(|one| &one.references);
+    let mut good = references
+        .filter(|one| one.config == *config)
+        .filter_map(|one| one.known_good.as_ref());
+    let hash = &good.next()?.hash;
+    view.kept_content(config, hash).map(|(.., content)| content)
+}
+
+fn object(config: &ConfigRef) -> String {
+    if config.namespace.is_empty() {
+        config.name.to_string()
+    } else {
+        format!("{}/{}", config.namespace, config.name)
+    }
+}
+
+/// Returns revisions as a table; each with the first fields that it changed, or with all of them.
+pub fn revision_lines(revisions: &[Revision], is_whole: bool, width: usize) -> Vec<Line> {
+    if revisions.is_empty() {
+        return Vec::new();
+    }
+    let authors = revisions.iter().map(|one| author(one).chars().count());
+    let author_width = authors.max().unwrap_or_default().clamp(2, 30);
+    let states = revisions.iter().map(|one| state(one).chars().count());
+    let state_width = states.max().unwrap_or_default().max(5);
+    let title = format!(
+        "{}  {}  {}  {}  CONTENT",
+        padded("REVISION", 8),
+        padded("CHANGED", 20),
+        padded("BY", author_width),
+        padded("STATE", state_width),
+    );
+    let mut page = vec![Line::of(Tone::Faint, title)];
+    for one in revisions {
+        let number = one
+            .revision
+            .map_or_else(|| "-".to_owned(), |number| number.to_string());
+        let at = one.at.map_or_else(
+            || "-".to_owned(),
+            |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
+        );
+        let what = match &one.not_kept {
+            Some(why) => format!("not kept: {why}"),
+            None => format!("{} {}", called(&one.what), one.object),
+        };
+        page.push(
+            Line::of(Tone::Strong, padded(&number, 8))
+                .and(
+                    Tone::Plain,
+                    format!("  {}  {}  ", padded(&at, 20), padded(author(one), author_width)),
+                )
+                .and(Tone::Good, padded(state(one), state_width))
+                .and(Tone::Plain, format!("  {what}")),
+        );
+        page.extend(
+            one.cause.iter().map(|cause| {
+                Line::of(Tone::Faint, format!("{INSET}cause: ")).and(Tone::Plain, cause.as_str())
+            }),
+        );
+        let most = if is_whole { usize::MAX } else { MOST_FIELDS };
+        page.extend(one.changes.iter().take(most).map(changed));
+        let more = one.changes.len().saturating_sub(most);
+        if more > 0 {
+            let number = one
+                .revision
+                .map_or_else(String::new, |number| format!(" (--revision {number})"));
+            page.push(Line::of(
+                Tone::Faint,
+                format!("{INSET}and {more} more fields{number}"),
+            ));
+        }
+    }
+    page.into_iter().map(|line| line.cut(width)).collect()
+}
+
+/// Returns the decisions about changes of a rollout, as its RolloutApprovals have them, the last first. The webhook records the user.
+pub fn decisions<'v>(approvals: impl Iterator<Item = &'v Value>, target: &Target) -> Vec<Value> {
+    let (field, name) = match target.kind {
+        TargetKind::ClusterManagementAddOn => ("/spec/addon", target.name.clone()),
+        TargetKind::ManagedClustersUpgrade => {
+            ("/spec/upgrade", format!("{}/{}", target.namespace, target.name))
+        }
+    };
+    let mut found: Vec<Value> = approvals
+        .filter(|approval| text(approval, field) == name)
+        .filter_map(|approval| {
+            let decision = approval.pointer("/spec/decision")?.as_object()?;
+            let place = ["placement", "group"].map(|key| {
+                let value = text(approval, &format!("/spec/{key}"));
+                (key.to_owned(), Value::from(value))
+            });
+            Some(Value::Object(place.into_iter().chain(decision.clone()).collect()))
+        })
+        .collect();
+    found.sort_by(|one, other| text(other, "/at").cmp(text(one, "/at")));
+    found
+}
+
+/// Returns decisions under a heading.
+pub fn decision_lines(decisions: &[Value], width: usize) -> Vec<Line> {
+    let each = decisions.iter().map(|one| {
+        let tone = if text(one, "/result") == "Approved" {
+            Tone::Good
+        } else {
+            Tone::Bad
+        };
+        let hash: String = text(one, "/content").chars().take(8).collect();
+        let place = match text(one, "/placement") {
+            "" => String::new(),
+            place => format!(" of placement {place}"),
+        };
+        let reason = match text(one, "/reason") {
+            "" => String::new(),
+            reason => format!(": {reason}"),
+        };
+        let told = format!(
+            " {hash} by {} in group {}{place}{reason}",
+            text(one, "/by"),
+            text(one, "/group")
+        );
+        Line::of(Tone::Faint, format!("  {}  ", padded(text(one, "/at"), 20)))
+            .and(tone, text(one, "/result"))
+            .and(Tone::Plain, told)
+            .cut(width)
+    });
+    let heading = (!decisions.is_empty()).then(|| Line::of(Tone::Strong, "decisions"));
+    heading.into_iter().chain(each).collect()
+}
+
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// What stands before the lines below a revision.
+const INSET: &str = "          ";
+
+fn author(one: &Revision) -> &str {
+    one.author.as_deref().unwrap_or("-")
+}
+
+fn state(one: &Revision) -> &'static str {
+    match (one.desired, one.known_good) {
+        (true, true) => "current, good",
+        (true, false) => "current",
+        (false, true) => "good",
+        (false, false) => "-",
+    }
+}
+
+fn changed(change: &Difference) -> Line {
+    let value = |side: &Option<Value>| match side {
+        Some(value) => value.to_string(),
+        None => "absent".to_owned(),
+    };
+    Line::of(Tone::Faint, format!("{INSET}{}: ", change.path))
+        .and(Tone::Bad, value(&change.old))
+        .and(Tone::Faint, " -> ")
+        .and(Tone::Good, value(&change.new))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn decisions_of_a_rollout_are_listed_with_their_users_the_last_first() {
+        let approval = |addon: &str, by: &str, at: &str| {
+            json!({"spec": {"addon": addon, "placement": "default/all", "group": "prod", "decision": {
+                "result": "Approved", "content": "0123456789abcdef", "by": by, "at": at, "reason": "CHG-7"}}})
+        };
+        let all = [
+            approval("hello", "ann", "2030-01-01T00:00:00Z"),
+            approval("other", "eve", "2030-01-02T00:00:00Z"),
+            approval("hello", "bob", "2030-01-03T00:00:00Z"),
+            json!({"spec": {"addon": "hello", "group": "dev"}}),
+        ];
+        let found = decisions(all.iter(), &Target::addon("hello"));
+        let page: Vec<String> = decision_lines(&found, usize::MAX)
+            .iter()
+            .map(Line::text)
+            .collect();
+        assert_eq!(
+            page,
+            [
+                "decisions",
+                "  2030-01-03T00:00:00Z  Approved 01234567 by bob in group prod of placement default/all: CHG-7",
+                "  2030-01-01T00:00:00Z  Approved 01234567 by ann in group prod of placement default/all: CHG-7",
+            ]
+        );
+    }
+}
