@@ -101,7 +101,11 @@ async fn users_may_do_what_their_role_is_for() {
         ] {
             let ran = rollout("viewer", words);
             assert_eq!(ran.code, Some(1), "{words}: {}{}", ran.stdout, ran.stderr);
-            assert!(ran.stderr.contains("forbidden"), "{words}: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains("the hub does not allow viewer to"),
+                "{words}: {}",
+                ran.stderr
+            );
         }
         for words in [
             "pause helloworld --reason=alerts",
