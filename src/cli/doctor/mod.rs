@@ -12,5 +12,6 @@ mod run;
 
 pub use options::DoctorArgs;
 pub(super) use preflight::preflight;
+#[cfg(feature = "top")]
 pub(super) use rights::whoami;
 pub(super) use run::run;

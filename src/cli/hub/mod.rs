@@ -42,7 +42,7 @@ pub struct ConnectionArgs {
     #[arg(long, value_name = "URL", value_parser = server)]
     pub server: Option<http::Uri>,
     /// Bearer token, instead of the credentials of the kubeconfig.
-    #[arg(long, value_name = "TOKEN", hide_env_values = true)]
+    #[arg(long, value_name = "TOKEN")]
     pub token: Option<String>,
     /// Do not verify the certificate of the API server. Insecure: any server can then read the token.
     #[arg(long)]

@@ -237,6 +237,7 @@ fn one_revision(args: &HistoryArgs, source: &Source, known: &[Revision]) -> Resu
 }
 
 /// Returns the history of a rollout on a hub, for a page.
+#[cfg(feature = "top")]
 pub(in crate::cli) fn remembered_lines(hub: &RolloutHubArgs, target: &Target) -> Result<Vec<Line>, CliError> {
     let store = live::read(&hub.place)?.store(Settings::default());
     let mut page = revision_lines(&revisions(&store, target), true, usize::MAX);
