@@ -55,6 +55,8 @@ struct Body {
     group: Option<String>,
     #[serde(default)]
     content: Option<String>,
+    #[serde(default)]
+    revision: Option<i64>,
 }
 
 /// Returns the error of a request that the page itself would not send, if there is one.
@@ -105,7 +107,7 @@ pub(super) fn read(word: &str, body: &[u8]) -> Result<Action, String> {
         "approve" => decide(Decision::Approve, place),
         "reject" => decide(Decision::Reject, place),
         "retry" => Verb::Retry,
-        "undo" => Verb::Undo,
+        "undo" => body.revision.map_or(Verb::Undo, Verb::UndoTo),
         _ => {
             return Err(format!(
                 "there is no action {word:?}; the actions are pause, resume, promote, approve, reject, retry and undo"
@@ -154,6 +156,8 @@ mod tests {
         let pause = read("pause", br#"{"dryRun": true, "reason": " lunch "}"#).expect("an action");
         assert_eq!((pause.verb, pause.dry_run), (Verb::Pause(None), true));
         assert_eq!(pause.reason.as_deref(), Some("lunch"));
+        let undo = read("undo", br#"{"revision": 2}"#).expect("an action");
+        assert_eq!(undo.verb, Verb::UndoTo(2));
         let approve = read(
             "approve",
             br#"{"placement": "a/b", "group": "prod", "content": "1f"}"#,

@@ -71,7 +71,7 @@ pub trait Ask: Send + Sync {
     ) -> BoxFuture<'static, Result<Value, String>>;
     /// Returns what the hub remembers of a rollout.
     fn history(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
-    /// Returns the changed fields of its configurations.
+    /// Returns the changed fields of its configurations, and its revisions.
     fn changes(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;
     /// Returns the settings that control a rollout, and the decisions about it.
     fn settings(&self, token: Option<Token>, target: Target) -> BoxFuture<'static, Result<Value, String>>;

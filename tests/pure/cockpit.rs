@@ -6,7 +6,7 @@
 use crate::kit::approvals::approval;
 use insight::cockpit::{
     Approve, ClusterState, Decision, Form, Line, Phase, Picture, Rollouts, Steer, SteerClient, Stopwatch,
-    Target, Verb, WHOLE, Writing, addon, list, status, steer, upgrade,
+    Target, Verb, WHOLE, WaveState, Writing, addon, list, status, steer, upgrade,
 };
 use insight::offline::Hub;
 use jiff::Timestamp;
@@ -172,6 +172,37 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
     let lines = list(&[picture], 60, false, now());
     assert!(lines.iter().all(|line| line.width() <= 60));
     assert_eq!(Rollouts::of(&scene.store).0, [target]);
+}
+
+#[test]
+fn a_stage_that_soaks_is_not_shown_as_done() {
+    let mut object = upgrade_of(false);
+    object["spec"]["upgradeStrategy"] = json!({"stages": [{"name": "test", "minSuccessTime": "1h", "clusterSelector":
+        {"matchExpressions": [{"key": "name", "operator": "In", "values": ["c1", "c2"]}]}}]});
+    let first = scene(&[object.clone()]);
+    let owner = first.store.upgrades().next().expect("an upgrade");
+    let view = first.store.upgrade_view(&owner).expect("an upgrade");
+    let status = plan::upgrade::plan(&view, now()).status.expect("a status");
+    object["status"] = serde_json::to_value(status).expect("JSON");
+    let done = |name: &str| {
+        json!({"name": name, "stage": "test", "state": "Complete", "phase": "Done", "startedAt": "2029-12-31T23:00:00Z",
+            "finishedAt": "2029-12-31T23:50:00Z"})
+    };
+    object["status"]["clusters"] = json!([done("c1"), done("c2")]);
+    let picture = scene(&[object]).picture(&Target::upgrade("default", "to-4-12"));
+    let waves: Vec<_> = picture
+        .waves
+        .iter()
+        .map(|wave| (wave.name.as_str(), wave.state, wave.counts.soaking))
+        .collect();
+    assert_eq!(
+        waves,
+        [
+            ("stage test", WaveState::Open, 2),
+            ("the other clusters", WaveState::Waiting, 0)
+        ]
+    );
+    assert_eq!(picture.phase, Phase::Progressing);
 }
 
 #[test]

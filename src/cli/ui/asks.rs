@@ -12,10 +12,11 @@ use tokio::sync::watch;
 
 use super::settings::settings_of;
 use crate::cli::connect::{self, HubConfig};
+use crate::cli::print::versioned;
 use crate::cli::rollout::{NotAllowed, Request, events, raw, steered_from};
 use crate::cli::{CliError, live};
 use crate::ui::{Action, Ask, NotDone, Token};
-use insight::cockpit::{Line, Picture, SteerClient, Stopwatch, Target, TargetKind};
+use insight::cockpit::{Line, Picture, SteerClient, Stopwatch, Target, TargetKind, revisions};
 use kubernetes::field::Listing;
 use store::Settings;
 
@@ -73,10 +74,11 @@ impl Reader {
         let read = tokio::task::spawn_blocking(move || {
             let store = hub.store(settings);
             let picture = Picture::of(&store, &target, &Stopwatch::default(), Timestamp::now());
-            picture.map(|picture| insight::cockpit::field_changes(&store, &picture))
+            let changes = picture.map(|picture| insight::cockpit::field_changes(&store, &picture));
+            (changes.unwrap_or_default(), revisions(&store, &target))
         });
-        let read = read.await.map_err(|source| CliError::Refused(Box::new(source)))?;
-        Ok(json!({"items": read.unwrap_or_default()}))
+        let (items, revisions) = read.await.map_err(|source| CliError::Refused(Box::new(source)))?;
+        Ok(json!({"items": items, "revisions": revisions}))
     }
 
     async fn read_settings(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
@@ -128,12 +130,12 @@ fn reasons(
 ) -> Result<Value, String> {
     match target.kind {
         TargetKind::ClusterManagementAddOn => insight::why::why(hub, settings, &target.name, Some(cluster), now)
-            .map(|answer| json!({"text": insight::why::text(&answer, true, Listing::Whole), "answer": insight::why::json(&answer)}))
+            .map(|answer| json!({"text": insight::why::text(&answer, true, Listing::Whole), "answer": versioned("AddOnDiagnosis", insight::why::json(&answer))}))
             .map_err(|error| error.to_string()),
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
             insight::why::why_upgrade(hub, settings, &name, Some(cluster), now)
-                .map(|answer| json!({"text": insight::why::upgrade_text(&answer, Listing::Whole), "answer": insight::why::upgrade_json(&answer)}))
+                .map(|answer| json!({"text": insight::why::upgrade_text(&answer, Listing::Whole), "answer": versioned("UpgradeDiagnosis", insight::why::upgrade_json(&answer))}))
                 .map_err(|error| error.to_string())
         }
     }

@@ -20,16 +20,17 @@ let asked = 0;
 let after = () => {};
 
 /** The command that does the same. */
-function command({ verb, name, placement, group, content }, reason, force) {
+function command({ verb, name, placement, group, content, revision }, reason, force) {
   const words = ["tidegate", "rollout", verb, name];
-  for (const [flag, word] of [["--placement", placement], ["--group", group], ["--content", content], ["--reason", reason]]) if (word) words.push(flag, quoted(word));
+  for (const [flag, word] of [["--placement", placement], ["--group", group], ["--content", content], ["--to-revision", revision], ["--reason", reason]]) if (word) words.push(flag, quoted(word));
   if (force) words.push("--force");
   return words.join(" ");
 }
 
-function button(one, kind = "") {
+/** The button of an action, with one that copies its command. */
+export function button(one, kind = "") {
   const made = make("button", WORD[one.verb][0], { type: "button", class: kind, "data-verb": one.verb, title: WORD[one.verb][1] });
-  for (const key of ["name", "placement", "group", "content"]) if (one[key]) made.dataset[key] = one[key];
+  for (const key of ["name", "placement", "group", "content", "revision"]) if (one[key]) made.dataset[key] = one[key];
   const pair = make("span", "", { class: "act" });
   pair.append(made, copier(command(one)));
   return pair;
@@ -76,9 +77,9 @@ function state(now, text) {
 }
 
 async function send(dryRun) {
-  const { verb, name, placement, group, content } = open;
+  const { verb, name, placement, group, content, revision } = open;
   const force = el("act-force").checked;
-  return act(`/api/act/${verb}/${name}`, { dryRun, force, reason: reason() || undefined, placement, group, content });
+  return act(`/api/act/${verb}/${name}`, { dryRun, force, reason: reason() || undefined, placement, group, content, revision: revision && Number(revision) });
 }
 
 /** Shows what the action would write. */
@@ -116,9 +117,9 @@ function close() {
 }
 
 function begin(data) {
-  const { verb, name, placement, group, content } = data;
-  open = { verb, name, placement, group, content };
-  el("act-title").textContent = `${WORD[verb][0]} ${name}${group ? `: ${group}` : ""}`;
+  const { verb, name, placement, group, content, revision } = data;
+  open = { verb, name, placement, group, content, revision };
+  el("act-title").textContent = `${WORD[verb][0]} ${name}${group ? `: ${group}` : ""}${revision ? ` to revision ${revision}` : ""}`;
   el("act-what").textContent = WORD[verb][1];
   el("act-do").textContent = WORD[verb][0];
   el("act-reason").value = "";

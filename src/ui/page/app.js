@@ -1,7 +1,7 @@
 // Draws the data of the server: rollouts, one of them as waves and cells, events, reasons and findings. Decides only wording and layout; the
 // planner decided what is done, soaking or failed. Every text is inserted as text, never as markup.
 
-import { actions, approvals, start as startActions } from "./actions.js";
+import { actions, approvals, button, start as startActions } from "./actions.js";
 import { cluster as drawCluster, command as whyCommand, first, fleet as drawFleet, forget, more } from "./fleet.js";
 import { Grid, STATES, WORDS, paint, shownAs, words } from "./grid.js";
 import { ask, follow, keep, token, Unknown } from "./live.js";
@@ -156,20 +156,36 @@ function drawChanges(picture) {
   const key = told(picture.target) + JSON.stringify(picture.changes);
   if (key !== seen.changed) {
     Object.assign(seen, { changed: key, fields: [] });
-    if (picture.changes.some(({ from }) => from)) fields(picture, key);
+    if (picture.target.kind === "ClusterManagementAddOn") fields(picture, key);
+    else put(el("revisions"), [make("li", "Cluster upgrades have no revisions.", { class: "faint" })]);
   }
   put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "No changes: every cluster runs its assigned configuration.", { class: "faint" })]);
 }
 
 async function fields(picture, key) {
   try {
-    const { items } = await ask(`/api/changes/${told(picture.target)}`);
+    const { items, revisions } = await ask(`/api/changes/${told(picture.target)}`);
     if (seen.changed !== key) return;
     seen.fields = items;
+    put(el("revisions"), revisions.length ? revisions.map((one) => revision(picture, one)) : [make("li", "No content is kept yet.", { class: "faint" })]);
     drawChanges(seen.picture);
   } catch (error) {
     if (seen.changed === key) seen.fields = [{ unknown: `Cannot read the changed fields: ${error.message}`, fields: [] }];
   }
+}
+
+function revision(picture, one) {
+  const item = make("li", "", { "data-revision": one.revision ?? "" });
+  item.append(make("strong", one.revision ? `Revision ${one.revision}` : "Not kept yet"), " ", one.object);
+  const state = [one.desired && "current", one.knownGood && "last known good"].filter(Boolean).join(", ");
+  if (state) item.append(` (${state})`);
+  if (one.at) item.append(" \u00b7 ", ago(one.at));
+  if (one.author) item.append(` by ${one.author}`);
+  if (one.cause) item.append(`: ${one.cause}`);
+  if (one.notKept) item.append(` \u00b7 ${one.notKept}`);
+  if (one.changes.length) item.append(fieldList({ fields: one.changes }));
+  if (one.revision && !one.desired && !one.notKept) item.append(" ", button({ verb: "undo", name: told(picture.target), revision: one.revision }));
+  return item;
 }
 
 function change(one) {
@@ -542,7 +558,7 @@ function signIn(why) {
   el("link").textContent = "signed out";
   if (el("act").open) el("act").close();
   forget();
-  for (const id of ["list", "waves", "waves-end", "changes", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
+  for (const id of ["list", "waves", "waves-end", "changes", "revisions", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name", "done", "about", "tip", "act-title", "act-plan"]) el(id).textContent = "";
   Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", fields: [], history: [] });
   for (const id of ["find", "cluster", "fleet-find"]) el(id).value = "";

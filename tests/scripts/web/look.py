@@ -71,7 +71,7 @@ def main():
     looker = Looker(args)
     try:
         for step in (looker.unauthorized, looker.same, looker.live, looker.keys, looker.pages, looker.shape, looker.screens, looker.steers, looker.approves,
-                     looker.retries, looker.closed):
+                     looker.retries, looker.returns, looker.closed):
             begun = time.monotonic()
             step()
             print(f"ok {time.monotonic() - begun:5.1f} s  {step.__doc__}")
@@ -339,6 +339,21 @@ class Looker:
         self.kubectl("annotate", "managedcluster", "cluster1", "simulated-cluster/faults-")
         self.act("retry", "retry requested")
         self.phase("Done")
+
+    def returns(self):
+        """the revisions, and undo to one of them"""
+        button = "#revisions [data-verb=undo]"
+        self.browser.until("the revisions are shown", lambda: self.browser.run("return !!document.querySelector(arguments[0])", button))
+        assert "Revision 1" in self.browser.text("#revisions") and "last known good" in self.browser.text("#revisions"), self.browser.text("#revisions")
+        # The list is drawn again when the hub has kept another content, so the button is found and clicked at once.
+        number = self.browser.run("const found = document.querySelector(arguments[0]); found.click(); return found.dataset.revision", button)
+        self.browser.until("it can be done", lambda: not self.browser.run("return document.getElementById('act-do').disabled"))
+        assert self.browser.text("#act-command") == f"tidegate rollout undo helloworld --to-revision {number}", self.browser.text("#act-command")
+        self.browser.click("#act-do")
+        self.browser.until("the undo is done", lambda: self.browser.text("#done").startswith("helloworld: rolled back"))
+        self.phase("Done")
+        item = f"#revisions [data-revision='{number}']"
+        self.browser.until("the revision is current", lambda: "current" in self.browser.text(item))
 
     def closed(self):
         """the page forgets everything with its token"""

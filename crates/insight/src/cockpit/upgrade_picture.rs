@@ -13,6 +13,7 @@ use super::summary::sentence;
 use super::wave::{Batches, Wave, WaveState};
 use super::waves::{bare, few};
 use api::Condition;
+use api::cluster::UpgradeStageStatus;
 use api::reason::{Class, Reason};
 use kubernetes::field::{Path, counted};
 use model::upgrade::{Stage, UpgradeSpec};
@@ -33,6 +34,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let spec = UpgradeSpec::parse(view.upgrade.spec, &Path::root().key("spec"));
     let stages: &[Stage] = spec.as_ref().map_or(&[], |spec| &spec.strategy.stages);
     let mut clusters: Vec<ClusterView> = outlook.iter().map(|seen| cluster(&view, stages, seen)).collect();
+    soak(&mut clusters, stages, &status.stages);
     clusters.sort_by(|one, other| natural_order(&one.name, &other.name));
     let mut counts = Counts::default();
     for cluster in &clusters {
@@ -78,6 +80,20 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         notices: notices(&view, &spec, &health),
         health,
     })
+}
+
+/// The clusters of a stage that soaks are complete, and the next stage waits for the end of its minSuccessTime.
+fn soak(clusters: &mut [ClusterView], stages: &[Stage], told: &[UpgradeStageStatus]) {
+    let is_soaking = |wave: usize| {
+        let stage = wave.checked_sub(1).and_then(|at| stages.get(at));
+        let mut told = told.iter().filter(|one| one.phase == "Soaking");
+        stage.is_some_and(|stage| told.any(|one| *one.name == *stage.name))
+    };
+    for cluster in clusters.iter_mut().filter(|cluster| is_soaking(cluster.wave)) {
+        if cluster.state == ClusterState::Done {
+            cluster.state = ClusterState::Soaking;
+        }
+    }
 }
 
 fn health(view: &View<'_>, conditions: &[Condition], clusters: &[ClusterView]) -> RolloutHealth {
@@ -186,7 +202,7 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
 
 /// From the word of `status.phase`.
 fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, is_underway: bool) -> Phase {
-    let is_moving = counts.moving > 0 || is_underway;
+    let is_moving = counts.moving > 0 || counts.soaking > 0 || is_underway;
     // A placement that may still arrive is `Progressing`, unless a cluster is not well.
     let is_placement_missing = health.stalled && *health.reason == Reason::PlacementNotFound;
     match word {
@@ -331,7 +347,7 @@ fn is_updating(cluster: &ClusterView) -> bool {
 }
 
 fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
-    let is_over = counts.moving == 0 && counts.waiting == 0 && counts.held == 0;
+    let is_over = counts.moving == 0 && counts.soaking == 0 && counts.waiting == 0 && counts.held == 0;
     match phase {
         Phase::Unapproved if !is_behind && counts.waiting > 0 => WaveState::Unapproved,
         _ if counts.done == counts.total || is_over => WaveState::Done,

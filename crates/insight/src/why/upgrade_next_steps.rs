@@ -5,8 +5,8 @@
 use api::reason::{Act, NextStep, RETRY, Reason, UPGRADE as LOOK, WORKS};
 use plan::upgrade::Hold;
 
-const RESUME: &str =
-    "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"suspend\":false}}'";
+const RESUME: &str = "tidegate rollout resume mcu/{namespace}/{mcu}";
+const APPROVE: &str = "tidegate rollout approve mcu/{namespace}/{mcu}";
 const START: &str = "kubectl patch mcu {mcu} -n {namespace} --type merge -p '{\"spec\":{\"preview\":false}}'";
 
 /// Returns what to do about a reason of a cluster.
@@ -84,11 +84,7 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             let next = Reason::of(hold.word()).and_then(Reason::next_step);
             next.unwrap_or((Waits, "an earlier stage finishes first", LOOK))
         }
-        Hold::Approval(_) => (
-            Needed,
-            "approve or reject the upgrade of the stage: tidegate rollout approve",
-            "kubectl get rolloutapprovals",
-        ),
+        Hold::Approval(_) => (Needed, "approve or reject the upgrade of the stage", APPROVE),
         Hold::Rejected(..) => (
             Needed,
             "change the upgrade, or approve it",
