@@ -103,6 +103,7 @@ impl PlanInput {
         let controllers = behaviour.of(&reading.settings)?;
         let (hub, now) = (reading.hub, reading.now);
         let changes = read(&self.changes)?;
+        empty(&self.changes, &changes)?;
         if let Some(status) = refused(gate, &controllers, &hub, now, &changes, output)? {
             return Ok(Err(status));
         }
@@ -403,6 +404,25 @@ fn refused(
     };
     print(&page)?;
     Ok(Some(ExitCode::from(status)))
+}
+
+/// A change without an object would be reported as no difference.
+fn empty(paths: &[PathBuf], changes: &Folder) -> Result<(), CliError> {
+    let mut files = changes.files.iter();
+    let has_object = |file: &File| {
+        lint::source::read(&file.text)
+            .documents
+            .iter()
+            .any(|one| !lint::source::objects(one).is_empty())
+    };
+    let is_read = paths.is_empty() || !changes.unreadable.is_empty();
+    if is_read || files.any(has_object) {
+        return Ok(());
+    }
+    Err(CliError::ReadFlag {
+        flag: "change",
+        reason: "the files contain no object".to_owned(),
+    })
 }
 
 /// A change that cannot be read completely is not applied in part.

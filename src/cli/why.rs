@@ -99,8 +99,14 @@ fn of_addon(
     cluster: Option<&str>,
     listing: Listing,
 ) -> Result<Told, CliError> {
-    let answer = insight::why::why(hub, settings, name, cluster, now)
-        .map_err(|error| CliError::Refused(Box::new(error)))?;
+    let answer = match insight::why::why(hub, settings.clone(), name, cluster, now) {
+        Ok(answer) => answer,
+        // As `tidegate rollout` does, a name that no add-on has is read as that of an upgrade.
+        Err(error) => {
+            let upgrade = of_upgrade(hub, settings, now, name, cluster, listing).ok();
+            return upgrade.ok_or_else(|| CliError::Refused(Box::new(error)));
+        }
+    };
     Ok(Told {
         text: insight::why::text(&answer, cluster.is_some(), listing),
         document: versioned("AddOnDiagnosis", insight::why::json(&answer)),

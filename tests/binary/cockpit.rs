@@ -328,6 +328,30 @@ fn a_revision_is_listed_with_its_author_and_restored() {
         config["metadata"]["annotations"].get("kubernetes.io/change-cause"),
         None
     );
+    // A second one owns no more of the add-on than the first: other field managers can still change and remove their fields.
+    dev.succeed(
+        &[
+            &["patch"],
+            &CONFIG[..],
+            &["--type=merge", "-p", &louder.to_string()],
+        ]
+        .concat(),
+    );
+    let begun = Instant::now();
+    let owned = loop {
+        let again = at(&dev, &["rollout", "undo", "helloworld", "--to-revision", &first]);
+        if again.ok {
+            let addon = dev.read(&[ADDON, "helloworld", "--show-managed-fields"]);
+            let fields = addon["metadata"]["managedFields"].as_array().cloned();
+            break fields
+                .into_iter()
+                .flatten()
+                .find(|one| one["manager"] == "tidegate-rollout-undo");
+        }
+        assert!(begun.elapsed() < SHOWN_WITHIN, "{}", again.stderr);
+        sleep(Duration::from_millis(100));
+    };
+    assert_eq!(owned.expect("it has undone")["fieldsV1"], json!({"f:spec": {}}));
 }
 
 #[test]

@@ -173,6 +173,20 @@ fn the_works_are_printed(dump: &str, change: &str) {
         Value::Array(works),
         "both forms have the same works"
     );
+    let empty = tempfile::NamedTempFile::with_suffix(".yaml").expect("a file");
+    let nothing = run(&[
+        "plan",
+        dump,
+        "--change",
+        &empty.path().to_string_lossy(),
+        "--exit-code",
+    ]);
+    assert_eq!(nothing.code, Some(2), "{}", nothing.stdout);
+    assert!(
+        nothing.stderr.contains("the files contain no object"),
+        "{}",
+        nothing.stderr
+    );
     let changed = run(&[&asked[..], &["--change", change]].concat());
     assert!(
         changed.stdout.contains("GREETING = \"changed by a test\"")

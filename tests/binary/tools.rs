@@ -334,6 +334,13 @@ fn excluded_files_are_not_validated() {
     assert_eq!(run(&["check", &path]).code, Some(2));
     let tried = run(&["check", &path, "--exclude", "vendor", "--exclude", "*.tmp.yaml"]);
     assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.stderr);
+    let nothing = run(&["check", &path, "--exclude", "*"]);
+    assert_eq!(nothing.code, Some(2), "{}", nothing.stdout);
+    assert!(
+        nothing.stderr.contains("every file is excluded"),
+        "{}",
+        nothing.stderr
+    );
     std::fs::write(at(".tidegateignore"), "# of others\nvendor/deep\n*.tmp.yaml\n").expect("writable");
     assert_eq!(run(&["check", &path]).code, Some(0));
 }

@@ -71,6 +71,11 @@ fn something(folder: &folder::Folder) -> Result<(), CliError> {
     } else {
         empty.chain(silent).collect()
     };
+    let told = if folder.files.is_empty() && folder.unreadable.is_empty() && told.is_empty() {
+        vec!["every file is excluded".to_owned()]
+    } else {
+        told
+    };
     if told.is_empty() {
         return Ok(());
     }

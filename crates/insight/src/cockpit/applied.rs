@@ -20,7 +20,10 @@ pub(super) fn applied(object: &Value, manager: &str) -> Value {
     };
     let entry = entries.into_iter().flatten().find(is_its);
     let fields = entry.and_then(|entry| entry.get("fieldsV1"));
+    // An apply of an empty spec owns nothing of it, although `{}` is the whole value elsewhere.
+    let is_empty = fields.is_some_and(|fields| fields.get("f:spec") == Some(&Value::Object(Map::new())));
     fields
+        .filter(|_| !is_empty)
         .and_then(|fields| owned(object, fields))
         .unwrap_or_else(|| Value::Object(Map::new()))
 }
@@ -114,6 +117,11 @@ mod tests {
         let none = json!({});
         assert_eq!(applied(&object(&json!({"f:whole": {}})), "promote"), none);
         assert_eq!(applied(&json!({"metadata": {}}), "undo"), none);
+        assert_eq!(
+            applied(&object(&none), "undo"),
+            none,
+            "it has applied an empty spec"
+        );
         assert_eq!(
             applied(
                 &json!({"metadata": {"managedFields": [{"manager": "undo"}]}}),

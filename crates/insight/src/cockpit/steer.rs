@@ -361,7 +361,11 @@ fn suspend(ask: Steer<'_>, suspend: bool) -> Result<Writing, String> {
         (false, false) => return Err("it is not suspended".to_owned()),
         (true, false) | (false, true) => {}
     }
-    let under_way = ask.picture.counts.moving;
+    // A cluster whose pre-upgrade action runs does not go on to the upgrade while it is suspended.
+    let is_going = |one: &&ClusterView| {
+        one.state == ClusterState::Moving && one.reason != plan::upgrade::Phase::PreAction.word()
+    };
+    let under_way = ask.picture.clusters.iter().filter(is_going).count();
     let note = (suspend && under_way > 0).then(|| going_on(under_way));
     let says = vec![format!("spec.suspend={suspend}")];
     Ok(Writing::apply(json!({"spec": {"suspend": suspend}}), says).noting(note))

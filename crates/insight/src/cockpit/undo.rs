@@ -201,7 +201,9 @@ fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> St
         if unknown {
             return "the status has no last known good configuration".to_owned();
         }
-        return "nothing differs from the last known good configuration".to_owned();
+        return "nothing differs from the last known good configuration; to return to an earlier revision, use `--to-revision` \
+                (`tidegate rollout history` lists them)"
+            .to_owned();
     };
     let hash: String = from.hash.chars().take(8).collect();
     let lost = plan::lost_content(

@@ -63,16 +63,22 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
         );
         !decided.contains(&key) && !is_reported(one)
     });
-    let silent: BTreeSet<String> = silent
-        .map(|one| {
-            format!(
-                "{}/{}",
-                text(one, "/metadata/namespace"),
-                text(one, "/metadata/name")
-            )
-        })
-        .collect();
+    let silent: BTreeSet<String> = silent.map(key_of).collect();
     if silent.is_empty() {
+        let unbound = placements.iter().filter(|one| has_no_sets(one));
+        let unbound: BTreeSet<String> = unbound.map(key_of).collect();
+        if let Some(first) = unbound.first() {
+            let namespace = first.split('/').next().unwrap_or_default();
+            let seen = format!(
+                "{} without clusters, because no cluster set is bound to the namespace: {}",
+                counted(unbound.len(), "placement"),
+                named(&unbound, fleet.listing)
+            );
+            let fix = "create a ManagedClusterSetBinding in the namespace: until then, add-ons are not installed by this placement, and \
+                       existing ones are uninstalled";
+            let found = Finding::warning(PLACEMENTS, seen).fix(fix);
+            return Some(found.command(format!("kubectl get managedclustersetbindings -n {namespace}")));
+        }
         // One that is named and does not exist is a finding of its own.
         if missing_placements(fleet).is_some() {
             return None;
@@ -93,6 +99,22 @@ pub(super) fn placements(fleet: &Fleet) -> Option<Finding> {
             .fix("start OCM's placement controller, and check its log: without PlacementDecisions no add-on is installed")
             .command("kubectl get deployment -n open-cluster-management-hub cluster-manager-placement-controller"),
     )
+}
+
+fn key_of(object: &Value) -> String {
+    format!(
+        "{}/{}",
+        text(object, "/metadata/namespace"),
+        text(object, "/metadata/name")
+    )
+}
+
+/// Whether OCM's placement controller reports that no cluster set is bound to the namespace of a placement.
+fn has_no_sets(placement: &Value) -> bool {
+    let conditions = placement.pointer("/status/conditions").and_then(Value::as_array);
+    let mut conditions = conditions.into_iter().flatten();
+    conditions
+        .any(|one| text(one, "/reason") == "NoManagedClusterSetBindings" && text(one, "/status") == "False")
 }
 
 /// Returns the placements that add-ons and upgrades name and that do not exist.
@@ -300,6 +322,10 @@ mod tests {
             Severity::Ok,
             "it selects no cluster, and its conditions say so"
         );
+        let unbound = json!({"conditions": [{"type": "PlacementSatisfied", "status": "False", "reason": "NoManagedClusterSetBindings"}]});
+        let found = said(Vec::new(), unbound);
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.seen.ends_with(": default/all"), "{}", found.seen);
         let hidden = Fleet {
             placements: Reading::Refused("no".to_owned()),
             ..Fleet::default()
