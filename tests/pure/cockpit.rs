@@ -175,6 +175,21 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
 }
 
 #[test]
+fn a_forecast_does_not_claim_an_end_while_clusters_wait() {
+    let mut object = upgrade_of(false);
+    object["spec"]["upgradeStrategy"] = json!({"maxConcurrency": 12, "stages": [{"name": "test", "approval": true, "clusterSelector":
+        {"matchExpressions": [{"key": "name", "operator": "In", "values": ["c1", "c2"]}]}}]});
+    let scene = scene(&[object]);
+    let plan = insight::forecast::upgrades(&scene.hub, Settings::default(), now());
+    let plan = insight::forecast::upgrades_text(&plan, kubernetes::field::Listing::Whole);
+    assert!(
+        plan.contains("the end is not known: 12 clusters are waiting"),
+        "{plan}"
+    );
+    assert!(!plan.contains("no cluster is left"), "{plan}");
+}
+
+#[test]
 fn a_stage_that_soaks_is_not_shown_as_done() {
     let mut object = upgrade_of(false);
     object["spec"]["upgradeStrategy"] = json!({"stages": [{"name": "test", "minSuccessTime": "1h", "clusterSelector":

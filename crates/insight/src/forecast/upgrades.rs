@@ -63,12 +63,14 @@ fn one(out: &mut String, forecast: &UpgradeForecast, listing: Listing) {
     let started: usize = course.waves.iter().map(|wave| wave.clusters.len()).sum();
     let waves = counted(course.waves.len(), "wave");
     let upgrade = &forecast.upgrade;
+    let phase = if course.stalled.is_empty() {
+        format!("; {} at the end", course.phase)
+    } else {
+        String::new()
+    };
     line(
         out,
-        &format!(
-            "ManagedClustersUpgrade {upgrade}: {started} start in {waves}; {} at the end",
-            course.phase
-        ),
+        &format!("ManagedClustersUpgrade {upgrade}: {started} start in {waves}{phase}"),
     );
     for (number, wave) in (1..).zip(&course.waves) {
         let after = match seconds(wave.after) {
@@ -125,6 +127,15 @@ fn end(course: &Course, listing: Listing) -> String {
         };
         let clusters = named(&texts(&course.stalled), listing);
         return format!("the end is not known: {clusters} {verb} an administrator");
+    }
+    // It can take any time until what holds them changes.
+    let waiting: usize = course.waiting.values().map(Vec::len).sum();
+    if waiting > 0 {
+        let verb = if waiting == 1 { "is" } else { "are" };
+        return format!(
+            "the end is not known: {} {verb} waiting",
+            kubernetes::field::counted(waiting, "cluster")
+        );
     }
     match course.ends_after.map(seconds) {
         None => format!("the forecast ends here: there are more waves than are shown ({basis})"),
