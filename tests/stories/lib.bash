@@ -276,5 +276,21 @@ YAML
   server=$!
 }
 
+# check_of_errors: stores the RolloutCheck `errors`, which fails while the metric is 1 or more.
+check_of_errors() {
+  apply <<'YAML'
+apiVersion: tidegate.io/v1alpha1
+kind: RolloutCheck
+metadata: {name: errors}
+spec:
+  prometheus:
+    endpoint: main
+    queries: [{name: errors, query: 'sum(story_errors)'}]
+    expression: errors < 1.0
+    interval: 10s
+    timeout: 2s
+YAML
+}
+
 # metric NUMBER: sets the metric that Prometheus reads.
 metric() { printf 'story_errors %s\n' "$1" >"$STORY_FOLDER/target/new" && mv "$STORY_FOLDER/target/new" "$STORY_FOLDER/target/metrics.txt"; }

@@ -18,18 +18,8 @@ spec:
       decisionGroups:
       - {groupName: canary, groupClusterSelector: {labelSelector: {matchLabels: {ring: canary}}}}
       - {groupName: prod, groupClusterSelector: {labelSelector: {matchLabels: {ring: prod}}}}
----
-apiVersion: tidegate.io/v1alpha1
-kind: RolloutCheck
-metadata: {name: errors}
-spec:
-  prometheus:
-    endpoint: main
-    queries: [{name: errors, query: 'sum(story_errors)'}]
-    expression: errors < 1.0
-    interval: 10s
-    timeout: 2s
 YAML
+check_of_errors
 config settings hello
 template v1.0.0
 result() { value .status.result rolloutcheck errors; }

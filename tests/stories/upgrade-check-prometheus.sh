@@ -6,18 +6,8 @@ kubectl label managedcluster cluster2 cluster3 env=test >/dev/null
 kubectl label managedcluster cluster4 env=eu >/dev/null
 kubectl label managedcluster cluster5 env=us >/dev/null
 prometheus_with_errors
+check_of_errors
 kubectl apply -f - >/dev/null <<'YAML'
-apiVersion: tidegate.io/v1alpha1
-kind: RolloutCheck
-metadata: {name: errors}
-spec:
-  prometheus:
-    endpoint: main
-    queries: [{name: errors, query: 'sum(story_errors)'}]
-    expression: errors < 1.0
-    interval: 10s
-    timeout: 2s
----
 apiVersion: tidegate.io/v1alpha1
 kind: RolloutProfile
 metadata: {name: checked}
