@@ -96,6 +96,13 @@ pub(in crate::cli) fn settings(
     Ok((settings, notes))
 }
 
+/// The same beside other tasks, for a command that watches.
+pub(super) async fn settings_to_watch(hub: &RolloutHubArgs) -> Result<Settings, CliError> {
+    let hub = hub.clone();
+    let read = tokio::task::spawn_blocking(move || settings_with_notes(&hub, Timestamp::now()));
+    read.await.map_err(CliError::acting("read the hub"))?
+}
+
 /// Returns the settings of the controllers of a hub; prints the notes to standard error.
 pub(in crate::cli) fn settings_with_notes(
     args: &RolloutHubArgs,

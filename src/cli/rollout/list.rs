@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::args::{ListArgs, RolloutFormat};
-use super::hub::{Source, settings_with_notes};
+use super::hub::{Source, settings_to_watch};
 use super::pulse::Pulse;
 use super::show::{painted, width};
 use crate::cli::print::{Redrawn, is_terminal, print, print_document, terminal_size};
@@ -136,11 +136,7 @@ fn page(args: &ListArgs, pictures: &[Picture], now: Timestamp) -> Vec<Line> {
 async fn watch(args: &ListArgs) -> Result<ExitCode, CliError> {
     let hub = &args.ask.hub;
     let client = connect::client(connect::config_of(&hub.place).await?)?;
-    let settings = tokio::task::spawn_blocking({
-        let hub = hub.clone();
-        move || settings_with_notes(&hub, Timestamp::now())
-    });
-    let settings = settings.await.map_err(CliError::acting("read the hub"))??;
+    let settings = settings_to_watch(hub).await?;
     let labelled = match &args.selector {
         Some(query) => Some(with_labels(&client, &query.text).await?),
         None => None,

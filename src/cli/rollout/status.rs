@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::{RolloutFormat, StatusArgs};
-use super::hub::{gone, meant, settings_with_notes};
+use super::hub::{gone, meant, settings_to_watch};
 use super::pulse::Pulse;
 use super::run::{full_name, value};
 use super::show::{painted, width};
@@ -29,11 +29,7 @@ const NOT_OVER: u8 = Phase::Progressing.exit_status();
 pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let hub = &args.ask.hub;
     let client = connect::client(connect::config_of(&hub.place).await?)?;
-    let lease = tokio::task::spawn_blocking({
-        let hub = hub.clone();
-        move || settings_with_notes(&hub, Timestamp::now())
-    });
-    let settings = lease.await.map_err(CliError::acting("read the hub"))??;
+    let settings = settings_to_watch(hub).await?;
     let [name] = args.names.as_slice() else {
         return Err(CliError::ReadFlag {
             flag: "watch",
