@@ -75,15 +75,32 @@ pub struct Counter(Arc<Mutex<State>>);
 struct State {
     counts: Counts,
     last: Option<Instant>,
+    firsts: BTreeMap<Call, Instant>,
 }
 
 impl Counter {
     /// Counts a request.
     pub(crate) fn add(&self, call: Call) {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        state.firsts.entry(call.clone()).or_insert(now);
         let count = state.counts.entry(call).or_default();
         *count = count.saturating_add(1);
-        state.last = Some(Instant::now());
+        state.last = Some(now);
+    }
+
+    /// Forgets which requests came first.
+    pub(crate) fn forget_firsts(&self) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        state.firsts.clear();
+    }
+
+    /// Returns when the first write of a resource came since the firsts were forgotten.
+    pub(crate) fn first_write(&self, resource: &str) -> Option<Instant> {
+        let state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = |call: &Call| call.resource == resource && call.is_write();
+        let times = state.firsts.iter().filter(|(call, _)| of(call));
+        times.map(|(_, time)| *time).min()
     }
 
     /// Returns the counts since the last time they were taken.

@@ -1,4 +1,4 @@
-//! A driver for a whole fleet: one add-on on many clusters, over the ordinary API, with a stop watch.
+//! A driver for a whole fleet: add-ons on many clusters, over the ordinary API, with a stop watch.
 //!
 //! Knows nothing of the program that it measures but its command line. `dev/fleetbench/README.md` tells how to use it.
 
@@ -8,6 +8,7 @@
     reason = "it measures processes: files, clocks and tasks"
 )]
 
+mod bare;
 mod counts;
 mod error;
 mod files;
@@ -16,6 +17,7 @@ mod options;
 mod picture;
 mod process;
 mod proxy;
+mod rename;
 mod report;
 mod run;
 mod scene;

@@ -9,7 +9,7 @@ use clap::Parser;
 
 use crate::report::Report;
 
-/// Roll out one template add-on to a whole fleet and measure the process that manages it.
+/// Roll out template add-ons to a whole fleet and measure the process that manages them.
 ///
 /// Phases: all add-ons exist, all works exist, all completed, all works carry a changed configuration, all completed, idle,
 /// restart. The process talks to the hub through a counting proxy.
@@ -32,6 +32,13 @@ pub struct Options {
     /// Number of clusters.
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub clusters: usize,
+    /// Number of add-ons on each cluster.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub add_ons: u16,
+    /// Number of controllers that share the add-ons: each is a process that manages every Nth add-on. A command of `--manager`
+    /// needs `--manage marked` for this.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=16))]
+    pub shares: u16,
     /// Command line of the process to measure; `{kubeconfig}`, `{certificate}` and `{key}` are replaced. `none`: it runs elsewhere.
     ///
     /// Default: `tidegate serve` from the folder of this program.
@@ -59,6 +66,8 @@ impl Options {
             kubeconfig: None,
             simulate: false,
             clusters,
+            add_ons: 1,
+            shares: 1,
             manager: None,
             program: Some(program.to_owned()),
             idle: 3,
@@ -102,7 +111,11 @@ impl Options {
             Some("none") => None,
             Some(command) => Some(command.split_whitespace().map(fill).collect()),
             None => {
-                let rest = "serve --bind 127.0.0.1:0 --linger 0 --kubeconfig {kubeconfig} --certificate {certificate} --key {key}";
+                let rest = if self.shares > 1 {
+                    "serve --only controllers --manage marked --linger 0 --kubeconfig {kubeconfig}"
+                } else {
+                    "serve --bind 127.0.0.1:0 --linger 0 --kubeconfig {kubeconfig} --certificate {certificate} --key {key}"
+                };
                 let program = self.program().to_string_lossy().into_owned();
                 Some(
                     std::iter::once(program)

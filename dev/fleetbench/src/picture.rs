@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
@@ -15,7 +16,10 @@ use tokio::task::JoinSet;
 
 use crate::scene::{ADDON, MCA, WORK};
 
-/// How many clusters are how far.
+/// Shortest time between two counts.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How many add-ons of clusters are how far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counted {
     /// Add-ons that exist.
@@ -48,28 +52,28 @@ impl std::fmt::Display for Counted {
 
 #[derive(Debug, Default)]
 struct State {
-    /// By cluster: the hashes that the work carries, and whether its text is the changed one.
+    /// By cluster and add-on: the hashes that the work carries, and whether its text is the changed one.
     works: BTreeMap<String, (String, bool)>,
-    /// By cluster: the confirmed hashes in the form of the work's annotation, "" while it is not done.
+    /// By cluster and add-on: the confirmed hashes in the form of the work's annotation, "" while it is not done.
     addons: BTreeMap<String, String>,
 }
 
 impl State {
     fn count(&self) -> Counted {
-        let done = |cluster: &String, hashes: &String| {
+        let done = |place: &String, hashes: &String| {
             !hashes.is_empty()
                 && self
                     .works
-                    .get(cluster)
+                    .get(place)
                     .is_some_and(|(carried, _)| carried == hashes)
         };
         let completed: Vec<&String> = self
             .addons
             .iter()
-            .filter(|(cluster, hashes)| done(cluster, hashes))
-            .map(|(cluster, _)| cluster)
+            .filter(|(place, hashes)| done(place, hashes))
+            .map(|(place, _)| place)
             .collect();
-        let is_changed = |cluster: &&&String| self.works.get(**cluster).is_some_and(|(_, changed)| *changed);
+        let is_changed = |place: &&&String| self.works.get(**place).is_some_and(|(_, changed)| *changed);
         Counted {
             addons: self.addons.len(),
             works: self.works.len(),
@@ -108,12 +112,15 @@ impl Picture {
                 }
             });
         }
-        // Counting is dear: a few times a second is enough.
+        // Counting takes time of the measured process: at most one twentieth of a core.
         watches.spawn(async move {
+            let mut pause = LOOK;
             loop {
-                tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+                tokio::time::sleep(pause).await;
+                let begun = Instant::now();
                 let now = state.lock().unwrap_or_else(PoisonError::into_inner).count();
                 tell.send_if_modified(|known| std::mem::replace(known, now) != now);
+                pause = LOOK.max(begun.elapsed().saturating_mul(20));
             }
         });
         Self {
@@ -125,33 +132,35 @@ impl Picture {
 
 fn note(state: &mut State, is_addon: bool, event: &watcher::Event<DynamicObject>) {
     match event {
-        watcher::Event::Apply(object) | watcher::Event::InitApply(object) if is_ours(object) => {
-            let cluster = object.namespace().unwrap_or_default();
+        watcher::Event::Apply(object) | watcher::Event::InitApply(object) => {
+            let Some(place) = place(object) else { return };
             if is_addon {
-                state.addons.insert(cluster, confirmed(&object.data));
+                state.addons.insert(place, confirmed(&object.data));
             } else {
-                state.works.insert(cluster, carried(object));
+                state.works.insert(place, carried(object));
             }
         }
-        watcher::Event::Delete(object) if is_ours(object) => {
-            let cluster = object.namespace().unwrap_or_default();
+        watcher::Event::Delete(object) => {
+            let Some(place) = place(object) else { return };
             if is_addon {
-                state.addons.remove(&cluster);
+                state.addons.remove(&place);
             } else {
-                state.works.remove(&cluster);
+                state.works.remove(&place);
             }
         }
-        watcher::Event::Apply(_)
-        | watcher::Event::InitApply(_)
-        | watcher::Event::Delete(_)
-        | watcher::Event::Init
-        | watcher::Event::InitDone => {}
+        watcher::Event::Init | watcher::Event::InitDone => {}
     }
 }
 
-fn is_ours(object: &DynamicObject) -> bool {
+/// Returns cluster and add-on of an add-on or a work of ours, `None` of another object.
+fn place(object: &DynamicObject) -> Option<String> {
     let name = object.name_any();
-    name == ADDON || name.starts_with(&format!("addon-{ADDON}-deploy-"))
+    let addon = match name.strip_prefix("addon-") {
+        Some(rest) => rest.split_once("-deploy-")?.0,
+        None => &name,
+    };
+    let is_ours = addon.starts_with(ADDON);
+    is_ours.then(|| format!("{}/{addon}", object.namespace().unwrap_or_default()))
 }
 
 /// The hashes of a work, and whether its text is the changed one.

@@ -25,8 +25,10 @@ pub(crate) struct Process {
 pub(crate) struct Usage {
     /// Seconds of processor time.
     pub(crate) cpu: f64,
-    /// Most memory that was resident at a time, in KiB.
+    /// Most memory that was resident at a time, in KiB (`VmHWM`).
     pub(crate) peak: u64,
+    /// Resident memory of its own, without pages of files such as the program, in KiB (`RssAnon`).
+    pub(crate) private: u64,
 }
 
 impl Process {
@@ -62,9 +64,11 @@ impl Process {
         }
         let folder = format!("/proc/{}", self.child.id());
         let read = |file: &str| std::fs::read_to_string(format!("{folder}/{file}")).unwrap_or_default();
+        let status = read("status");
         Ok(Usage {
             cpu: cpu(&read("stat")),
-            peak: peak(&read("status")),
+            peak: kib(&status, "VmHWM:"),
+            private: kib(&status, "RssAnon:"),
         })
     }
 
@@ -101,8 +105,13 @@ fn cpu(stat: &str) -> f64 {
     ticks.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
 }
 
-fn peak(status: &str) -> u64 {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+/// Returns the most resident memory of this process so far, in KiB.
+pub(crate) fn own_peak() -> u64 {
+    kib(&std::fs::read_to_string("/proc/self/status").unwrap_or_default(), "VmHWM:")
+}
+
+fn kib(status: &str, field: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
     let number = line.and_then(|line| line.split_whitespace().next());
     number.and_then(|number| number.parse().ok()).unwrap_or_default()
 }
@@ -115,7 +124,7 @@ mod tests {
     fn the_words_of_proc_are_read() {
         let stat = "42 (a ) b) S 1 42 42 0 -1 4194560 900 0 0 0 150 50 0 0 20 0 8 0 1 1 1";
         assert!((cpu(stat) - 2.0).abs() < f64::EPSILON, "{}", cpu(stat));
-        assert_eq!(peak("Name:\tx\nVmHWM:\t   1234 kB\n"), 1234);
+        assert_eq!(kib("Name:\tx\nVmHWM:\t   1234 kB\n", "VmHWM:"), 1234);
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! A counting proxy: plain HTTP on loopback in front, a client of the hub behind. Watches stream through it.
 //!
-//! Decides nothing and changes nothing but the address; credentials are those of the client behind it.
+//! Changes nothing but the address, and the lifecycle of the add-ons of a share, which the manager behind it reads as its own;
+//! credentials are those of the client of the hub.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST, TRANSFER_ENCODING};
 use http::{Request, Response, StatusCode};
-use http_body_util::BodyExt as _;
-use hyper::body::Incoming;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Empty, StreamBody};
+use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
@@ -18,6 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::counts::{Call, Counter};
+use crate::rename::Rename;
 
 /// A proxy that listens; dropped, it ends.
 #[derive(Debug)]
@@ -30,10 +33,24 @@ pub struct Proxy {
 impl Proxy {
     /// Starts a proxy to the hub of a client.
     pub async fn start(client: Client, counter: Counter) -> std::io::Result<Self> {
+        Self::start_renaming(client, counter, None).await
+    }
+
+    /// Starts a proxy that replaces a word in everything that the hub answers.
+    pub(crate) async fn start_renaming(
+        client: Client,
+        counter: Counter,
+        rename: Option<Rename>,
+    ) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
         let stop = CancellationToken::new();
-        tokio::spawn(accept(listener, client, counter, stop.clone()));
+        let hub = Behind {
+            client,
+            counter,
+            rename,
+        };
+        tokio::spawn(accept(listener, hub, stop.clone()));
         Ok(Self {
             address,
             _stop_on_drop: stop.drop_guard(),
@@ -52,14 +69,25 @@ impl Proxy {
     }
 }
 
-async fn accept(listener: TcpListener, client: Client, counter: Counter, stop: CancellationToken) {
+/// A body that streams.
+type Answer = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
+
+/// What every request needs.
+#[derive(Clone)]
+struct Behind {
+    client: Client,
+    counter: Counter,
+    rename: Option<Rename>,
+}
+
+async fn accept(listener: TcpListener, hub: Behind, stop: CancellationToken) {
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
             accepted = listener.accept() => accepted,
         };
         let Ok((stream, _)) = accepted else { continue };
-        let connection = serve(stream, client.clone(), counter.clone());
+        let connection = serve(stream, hub.clone());
         let stop = stop.clone();
         tokio::spawn(async move {
             tokio::select! {
@@ -70,11 +98,11 @@ async fn accept(listener: TcpListener, client: Client, counter: Counter, stop: C
     }
 }
 
-async fn serve(stream: TcpStream, client: Client, counter: Counter) {
+async fn serve(stream: TcpStream, hub: Behind) {
     stream.set_nodelay(true).unwrap_or_default();
     let service = service_fn(move |request| {
-        let (client, counter) = (client.clone(), counter.clone());
-        async move { Ok::<_, Infallible>(pass(&client, &counter, request).await) }
+        let hub = hub.clone();
+        async move { Ok::<_, Infallible>(pass(&hub, request).await) }
     });
     let builder = auto::Builder::new(TokioExecutor::new());
     if let Err(error) = builder.serve_connection(TokioIo::new(stream), service).await {
@@ -82,9 +110,9 @@ async fn serve(stream: TcpStream, client: Client, counter: Counter) {
     }
 }
 
-async fn pass(client: &Client, counter: &Counter, request: Request<Incoming>) -> Response<Body> {
+async fn pass(hub: &Behind, request: Request<Incoming>) -> Response<Answer> {
     let (mut head, body) = request.into_parts();
-    counter.add(Call::of(&head.method, &head.uri));
+    hub.counter.add(Call::of(&head.method, &head.uri));
     for name in [
         HOST,
         CONNECTION,
@@ -102,7 +130,8 @@ async fn pass(client: &Client, counter: &Counter, request: Request<Incoming>) ->
     let Ok(body) = body.collect().await else {
         return failure(StatusCode::BAD_REQUEST);
     };
-    match client
+    match hub
+        .client
         .send(Request::from_parts(head, Body::from(body.to_bytes())))
         .await
     {
@@ -110,7 +139,10 @@ async fn pass(client: &Client, counter: &Counter, request: Request<Incoming>) ->
             for name in [CONNECTION, TRANSFER_ENCODING] {
                 response.headers_mut().remove(name);
             }
-            response
+            match hub.rename.clone() {
+                Some(rename) => renamed(response, rename),
+                None => response.map(|body| body.map_err(Into::into).boxed_unsync()),
+            }
         }
         Err(error) => {
             tracing::warn!(%error, "the hub cannot be reached");
@@ -119,8 +151,23 @@ async fn pass(client: &Client, counter: &Counter, request: Request<Incoming>) ->
     }
 }
 
-fn failure(status: StatusCode) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
+/// Streams a body with the word replaced.
+fn renamed(response: Response<Body>, mut rename: Rename) -> Response<Answer> {
+    response.map(|body| {
+        let mut body = Box::pin(body);
+        let frames = futures::stream::poll_fn(move |context| {
+            body.as_mut().poll_frame(context).map(|frame| match frame {
+                Some(Ok(frame)) => Some(Ok(frame.map_data(|data| rename.pass(&data)))),
+                Some(Err(error)) => Some(Err(error.into())),
+                None => rename.rest().map(|rest| Ok(Frame::data(rest))),
+            })
+        });
+        StreamBody::new(frames).boxed_unsync()
+    })
+}
+
+fn failure(status: StatusCode) -> Response<Answer> {
+    let mut response = Response::new(Empty::new().map_err(Into::into).boxed_unsync());
     *response.status_mut() = status;
     response
 }

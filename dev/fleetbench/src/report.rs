@@ -3,6 +3,7 @@
 //! Decides only how figures are shown, and what counts as the price of an installation.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -15,10 +16,12 @@ pub struct Phase {
     pub name: &'static str,
     /// Seconds since the user's write that began it.
     pub seconds: f64,
-    /// Processor seconds of the measured process during it.
+    /// Processor seconds of all measured processes during it.
     pub cpu_seconds: f64,
-    /// Most resident memory of the measured process so far, in KiB.
+    /// Most resident memory so far of the largest measured process, in KiB.
     pub peak_kib: u64,
+    /// Resident memory of that process at the end of the phase without pages of files, in KiB.
+    pub private_kib: u64,
     /// Requests of the measured process during it.
     pub requests: Counts,
 }
@@ -28,8 +31,16 @@ pub struct Phase {
 pub struct Report {
     /// How many clusters there were.
     pub clusters: usize,
+    /// How many add-ons each cluster got.
+    pub addons: usize,
+    /// How many processes shared the add-ons.
+    pub shares: usize,
     /// The command line that was measured, absent when the process ran elsewhere.
     pub command: Option<String>,
+    /// How long after the change of the configuration the first write of a work was sent.
+    pub first_write: Option<Duration>,
+    /// Most resident memory of this process, in KiB: with `--dev`, the hub and all simulated agents.
+    pub own_peak_kib: u64,
     /// The phases in their order.
     pub phases: Vec<Phase>,
 }
@@ -67,23 +78,29 @@ impl Report {
 
     /// Returns the report as text for people.
     pub fn table(&self) -> String {
-        let mut text = format!("{} clusters", self.clusters);
+        let mut text = format!("{} clusters, add-ons on each: {}", self.clusters, self.addons);
         if let Some(command) = &self.command {
             text.push_str(", measured: ");
             text.push_str(command);
         }
-        text.push_str("\n\nphase                     seconds  CPU s  peak MiB  requests\n");
+        text.push_str("\n\nphase                     seconds  CPU s  peak MiB  private MiB  requests\n");
         for phase in &self.phases {
             let requests: u64 = phase.requests.values().sum();
-            let mib = phase.peak_kib / 1024;
+            let (peak, private) = (phase.peak_kib / 1024, phase.private_kib / 1024);
             // Writing into a string cannot fail.
             let _written = writeln!(
                 text,
-                "{:<24} {:>8.2} {:>6.2} {:>9} {:>9}",
-                phase.name, phase.seconds, phase.cpu_seconds, mib, requests
+                "{:<24} {:>8.2} {:>6.2} {:>9} {:>12} {:>9}",
+                phase.name, phase.seconds, phase.cpu_seconds, peak, private, requests
             )
             .is_ok();
         }
+        if let Some(first) = self.first_write {
+            let millis = first.as_millis();
+            let _written = writeln!(text, "\nfirst write of a work after the change: {millis} ms").is_ok();
+        }
+        let own = self.own_peak_kib / 1024;
+        let _written = writeln!(text, "peak memory of this process (with its hub and agents): {own} MiB").is_ok();
         for (title, counts) in [
             ("installation", self.install_requests()),
             ("change", self.change_requests()),
@@ -95,7 +112,7 @@ impl Report {
 
     fn counted(&self, title: &str, counts: &Counts) -> String {
         let mut text = format!(
-            "\nrequests of the {title}: {:.2} for each cluster\n",
+            "\nrequests of the {title}: {:.2} for each add-on of a cluster\n",
             self.each(counts)
         );
         for (Call { verb, resource }, count) in counts {
@@ -104,11 +121,11 @@ impl Report {
         text
     }
 
-    /// Returns how many of these requests come to one cluster.
+    /// Returns how many of these requests come to one add-on of a cluster.
     pub fn each(&self, counts: &Counts) -> f64 {
         let all = u32::try_from(counts.values().sum::<u64>()).unwrap_or(u32::MAX);
-        let clusters = u32::try_from(self.clusters.max(1)).unwrap_or(u32::MAX);
-        f64::from(all) / f64::from(clusters)
+        let places = self.clusters.saturating_mul(self.addons).max(1);
+        f64::from(all) / f64::from(u32::try_from(places).unwrap_or(u32::MAX))
     }
 
     /// Returns the report as JSON for programs.
@@ -118,14 +135,15 @@ impl Report {
             .iter()
             .map(|phase| {
                 json!({"name": phase.name, "seconds": phase.seconds, "cpuSeconds": phase.cpu_seconds,
-                    "peakKiB": phase.peak_kib, "requests": named(&phase.requests)})
+                    "peakKiB": phase.peak_kib, "privateKiB": phase.private_kib, "requests": named(&phase.requests)})
             })
             .collect();
         let (install, change) = (self.install_requests(), self.change_requests());
         let report = json!({
-            "clusters": self.clusters, "command": self.command, "phases": phases,
-            "install": {"requests": named(&install), "requestsPerCluster": self.each(&install)},
-            "change": {"requests": named(&change), "requestsPerCluster": self.each(&change)},
+            "clusters": self.clusters, "addOns": self.addons, "shares": self.shares, "ownPeakKiB": self.own_peak_kib,
+            "firstWriteMilliseconds": self.first_write.map(|first| first.as_secs_f64() * 1000.0), "command": self.command, "phases": phases,
+            "install": {"requests": named(&install), "requestsPerAddOn": self.each(&install)},
+            "change": {"requests": named(&change), "requestsPerAddOn": self.each(&change)},
         });
         format!("{report:#}\n")
     }
@@ -153,11 +171,16 @@ mod tests {
             seconds: 1.0,
             cpu_seconds: 0.5,
             peak_kib: 2048,
+            private_kib: 1024,
             requests: Counts::from([(call.clone(), 3)]),
         };
         let report = Report {
-            clusters: 4,
+            clusters: 2,
+            addons: 2,
+            shares: 1,
             command: None,
+            first_write: None,
+            own_peak_kib: 4096,
             phases: vec![
                 phase("start"),
                 phase("works exist"),
@@ -173,7 +196,7 @@ mod tests {
             report.table()
         );
         assert!(
-            report.json().contains("\"requestsPerCluster\": 1.5"),
+            report.json().contains("\"requestsPerAddOn\": 1.5"),
             "{}",
             report.json()
         );

@@ -2,17 +2,22 @@
 //!
 //! Decides when a phase is over. Every wait has an end; whatever happens, what was started is ended.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use crate::bare::Bare;
 use crate::counts::Counter;
 use crate::error::BenchError;
 use crate::files::Files;
 use crate::hub::Hub;
 use crate::options::Options;
 use crate::picture::{Counted, Picture};
-use crate::process::{Process, Usage};
+use crate::process::{self, Process, Usage};
 use crate::proxy::Proxy;
+use crate::rename::Rename;
 use crate::report::{Phase, Report};
 use crate::scene;
 
@@ -28,7 +33,7 @@ pub async fn run(options: &Options) -> Result<Report, BenchError> {
     let hub = Hub::open(options).await?;
     let measured = measure(options, &hub, folder.path()).await;
     if !hub.is_own() {
-        scene::clear(&hub.client).await;
+        scene::clear(&hub.client, options.add_ons.into()).await;
     }
     hub.close().await;
     measured
@@ -36,94 +41,159 @@ pub async fn run(options: &Options) -> Result<Report, BenchError> {
 
 async fn measure(options: &Options, hub: &Hub, folder: &Path) -> Result<Report, BenchError> {
     let counter = Counter::default();
-    let proxy = Proxy::start(hub.client.clone(), counter.clone())
-        .await
-        .map_err(BenchError::Runtime)?;
-    let files = Files::write(folder, &proxy.kubeconfig())?;
+    let addons = usize::from(options.add_ons);
+    let mut managers = Vec::new();
+    for share in 0..usize::from(options.shares) {
+        let rename = (options.shares > 1).then(|| Rename::new(&scene::share(share), scene::MARKED));
+        let proxy = Proxy::start_renaming(hub.client.clone(), counter.clone(), rename.flatten());
+        let proxy = proxy.await.map_err(BenchError::Runtime)?;
+        let folder = folder.join(share.to_string());
+        std::fs::create_dir(&folder).map_err(BenchError::Runtime)?;
+        let files = Files::write(&folder, &proxy.kubeconfig())?;
+        managers.push(Manager {
+            command: options.command(&files.kubeconfig, &files.certificate, &files.key),
+            files,
+            proxy,
+            process: None,
+        });
+    }
     let mut bench = Bench {
         picture: Picture::start(&hub.client),
-        command: options.command(&files.kubeconfig, &files.certificate, &files.key),
-        kubeconfig: files.kubeconfig,
-        process: None,
+        managers,
         counter,
         patience: options.patience(),
         before: Usage::default(),
+        first_write: None,
         phases: Vec::new(),
     };
     let phases = bench.phases(options, hub).await;
     if !hub.is_own() {
-        scene::uninstall(&hub.client).await;
+        scene::uninstall(&hub.client, addons).await;
         let gone = bench
             .picture
             .counted
             .wait_for(|now| now.addons == 0 && now.works == 0);
         if tokio::time::timeout(REMOVAL, gone).await.is_err() {
-            tracing::warn!("the add-on is not gone from every cluster yet");
+            tracing::warn!("the add-ons are not gone from every cluster yet");
         }
     }
-    if let Some(process) = &mut bench.process {
-        process.end();
-    }
+    bench.end();
     phases?;
+    let command = bench.managers.first().and_then(|manager| manager.command.clone());
     Ok(Report {
         clusters: hub.clusters,
-        command: bench.command.map(|words| words.join(" ")),
+        addons,
+        shares: options.shares.into(),
+        command: command.map(|words| words.join(" ")),
+        first_write: bench.first_write,
+        own_peak_kib: process::own_peak(),
         phases: bench.phases,
     })
 }
 
+/// A process to measure, and how it reaches the hub.
+struct Manager {
+    command: Option<Vec<String>>,
+    files: Files,
+    proxy: Proxy,
+    process: Option<Process>,
+}
+
 struct Bench {
     picture: Picture,
-    command: Option<Vec<String>>,
-    kubeconfig: PathBuf,
-    process: Option<Process>,
+    managers: Vec<Manager>,
     counter: Counter,
     patience: Duration,
     before: Usage,
+    first_write: Option<Duration>,
     phases: Vec<Phase>,
 }
 
 impl Bench {
     async fn phases(&mut self, options: &Options, hub: &Hub) -> Result<(), BenchError> {
-        let (client, all) = (&hub.client, hub.clusters);
-        scene::prepare(client).await?;
+        let (client, addons) = (&hub.client, usize::from(options.add_ons));
+        let all = hub.clusters.saturating_mul(addons);
+        scene::prepare(client, addons).await?;
         self.start("start").await?;
         let begun = Instant::now();
-        scene::install(client).await?;
+        scene::install(client, addons, options.shares.into()).await?;
         self.reach("add-ons exist", begun, |now| now.addons >= all)
             .await?;
         self.reach("works exist", begun, |now| now.works >= all).await?;
         self.reach("completed", begun, |now| now.completed >= all).await?;
         self.settle("settled").await?;
+        self.counter.forget_firsts();
         let begun = Instant::now();
         scene::reconfigure(client).await?;
         self.reach("works carry the change", begun, |now| now.changed >= all)
             .await?;
+        let first = self.counter.first_write("manifestworks");
+        self.first_write = first.map(|first| first.saturating_duration_since(begun));
         self.reach("completed again", begun, |now| now.upgraded >= all)
             .await?;
         self.settle("settled again").await?;
         self.idle(options.idle).await?;
-        if let Some(process) = &mut self.process {
-            process.end();
-            self.start("restart to idle").await?;
+        if !self.is_measured() {
+            return Ok(());
+        }
+        self.end();
+        self.start("restart to idle").await?;
+        if hub.is_own() {
+            self.end();
+            self.bare().await?;
         }
         Ok(())
     }
 
-    /// Starts the process and waits until it has read what there is.
-    async fn start(&mut self, phase: &'static str) -> Result<(), BenchError> {
-        let Some(command) = &self.command else {
+    /// Returns whether a process of ours manages the add-ons.
+    fn is_measured(&self) -> bool {
+        self.managers.iter().any(|manager| manager.process.is_some())
+    }
+
+    /// Ends the processes.
+    fn end(&mut self) {
+        for manager in &mut self.managers {
+            if let Some(process) = &mut manager.process {
+                process.end();
+            }
+            manager.process = None;
+        }
+    }
+
+    /// Changes all works by a writer that does nothing else, through the same proxy, while the agents answer.
+    async fn bare(&mut self) -> Result<(), BenchError> {
+        let Some(manager) = self.managers.first() else {
             return Ok(());
         };
+        let refused = |error: &dyn std::fmt::Display| BenchError::Hub(error.to_string());
+        let read = Kubeconfig::from_yaml(&manager.proxy.kubeconfig()).map_err(|error| refused(&error))?;
+        let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
+        let client = Client::try_from(config.map_err(|error| refused(&error))?);
+        let client = client.map_err(|error| refused(&error))?;
+        let works = Bare::read(&client).await?;
+        self.counter.take();
+        self.before = Usage::default();
+        let begun = Instant::now();
+        works.write(&client).await?;
+        self.note("a bare writer", begun.elapsed())
+    }
+
+    /// Starts the process and waits until it has read what there is.
+    async fn start(&mut self, phase: &'static str) -> Result<(), BenchError> {
         self.before = Usage::default();
         self.counter.forget_last();
         let begun = Instant::now();
-        self.process = Some(Process::start(command, &self.kubeconfig)?);
+        for manager in &mut self.managers {
+            let Some(command) = &manager.command else {
+                return Ok(());
+            };
+            manager.process = Some(Process::start(command, &manager.files.kubeconfig)?);
+        }
         self.quiet(phase, begun).await
     }
 
     async fn settle(&mut self, phase: &'static str) -> Result<(), BenchError> {
-        if self.process.is_none() {
+        if !self.is_measured() {
             return Ok(());
         }
         self.quiet(phase, Instant::now()).await
@@ -176,7 +246,14 @@ impl Bench {
     }
 
     fn usage(&mut self) -> Result<Usage, BenchError> {
-        self.process.as_mut().map_or(Ok(Usage::default()), Process::usage)
+        let mut sum = Usage::default();
+        for process in self.managers.iter_mut().filter_map(|manager| manager.process.as_mut()) {
+            let usage = process.usage()?;
+            sum.cpu += usage.cpu;
+            sum.peak = sum.peak.max(usage.peak);
+            sum.private = sum.private.max(usage.private);
+        }
+        Ok(sum)
     }
 
     fn note(&mut self, name: &'static str, took: Duration) -> Result<(), BenchError> {
@@ -186,6 +263,7 @@ impl Bench {
             seconds: took.as_secs_f64(),
             cpu_seconds: (usage.cpu - self.before.cpu).max(0.0),
             peak_kib: usage.peak,
+            private_kib: usage.private,
             requests: self.counter.take(),
         });
         self.before = usage;

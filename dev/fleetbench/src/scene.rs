@@ -1,4 +1,4 @@
-//! What the user of the fleet writes: a placement of all clusters, a template, a configuration, an add-on.
+//! What the user of the fleet writes: a placement of all clusters, a configuration, and add-ons with a template each.
 //!
 //! Decides the names. Everything is created over the ordinary API and removed again.
 
@@ -9,8 +9,10 @@ use serde_json::{Value, json};
 
 use crate::error::BenchError;
 
-/// Name of the add-on and of what belongs to it.
+/// Name of the first add-on and of the namespace, the placement and the configuration, which all add-ons share.
 pub(crate) const ADDON: &str = "fleetbench";
+/// Annotation that names the manager of an add-on (OCM's addon API).
+pub(crate) const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
 const ADDON_GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 
@@ -91,7 +93,8 @@ impl Sort {
         format!("{}/{}", self.group, self.version)
     }
 
-    fn resource(self) -> ApiResource {
+    /// Returns the resource as clients name it.
+    pub(crate) fn resource(self) -> ApiResource {
         ApiResource {
             group: self.group.to_owned(),
             version: self.version.to_owned(),
@@ -122,19 +125,46 @@ impl Sort {
     }
 }
 
-/// Writes everything but the add-on itself.
-pub(crate) async fn prepare(client: &Client) -> Result<(), BenchError> {
-    create(client, NAMESPACE, Value::Null).await?;
-    create(client, BINDING, json!({"clusterSet": "global"})).await?;
-    create(client, PLACEMENT, json!({"clusterSets": ["global"]})).await?;
-    create(client, CONFIG, config("one")).await?;
-    create(client, TEMPLATE, template()).await
+/// Returns the name of an add-on by its number, from 0.
+pub(crate) fn addon(number: usize) -> String {
+    match number {
+        0 => ADDON.to_owned(),
+        number => format!("{ADDON}-{number}"),
+    }
 }
 
-/// Writes the add-on: from here on time is measured.
-pub(crate) async fn install(client: &Client) -> Result<(), BenchError> {
+/// Returns the lifecycle of the add-ons of one of several managers: as long as [`MARKED`], which only that manager reads instead.
+pub(crate) fn share(number: usize) -> String {
+    format!("share-{number:02}")
+}
+
+/// The lifecycle of add-ons that `tidegate serve --manage marked` manages.
+pub(crate) const MARKED: &str = "tidegate";
+
+/// Writes everything but the add-ons themselves.
+pub(crate) async fn prepare(client: &Client, addons: usize) -> Result<(), BenchError> {
+    create(client, NAMESPACE, ADDON, Value::Null).await?;
+    create(client, BINDING, BINDING.name(), json!({"clusterSet": "global"})).await?;
+    create(client, PLACEMENT, ADDON, json!({"clusterSets": ["global"]})).await?;
+    create(client, CONFIG, ADDON, config("one")).await?;
+    for name in (0..addons).map(addon) {
+        create(client, TEMPLATE, &name, template(&name)).await?;
+    }
+    Ok(())
+}
+
+/// Writes the add-ons, shared out among the managers in turn: from here on time is measured.
+pub(crate) async fn install(client: &Client, addons: usize, managers: usize) -> Result<(), BenchError> {
+    for number in 0..addons {
+        let lifecycle = (managers > 1).then(|| share(number % managers));
+        install_one(client, &addon(number), lifecycle).await?;
+    }
+    Ok(())
+}
+
+async fn install_one(client: &Client, name: &str, lifecycle: Option<String>) -> Result<(), BenchError> {
     let default = |sort: Sort, namespace: Option<&str>| {
-        let mut place = json!({"name": ADDON});
+        let mut place = json!({"name": if namespace.is_none() { name } else { ADDON }});
         if let Some(namespace) = namespace {
             place["namespace"] = json!(namespace);
         }
@@ -144,7 +174,11 @@ pub(crate) async fn install(client: &Client) -> Result<(), BenchError> {
         "supportedConfigs": [default(TEMPLATE, None), default(CONFIG, Some(ADDON))],
         "installStrategy": {"type": "Placements", "placements": [{"name": ADDON, "namespace": ADDON}]},
     });
-    create(client, CMA, spec).await
+    let mut object = object(CMA, name, spec);
+    if let Some(lifecycle) = lifecycle {
+        object["metadata"]["annotations"] = json!({LIFECYCLE: lifecycle});
+    }
+    create_object(client, CMA, object).await
 }
 
 /// Changes the configuration.
@@ -157,37 +191,46 @@ pub(crate) async fn reconfigure(client: &Client) -> Result<(), BenchError> {
     patched.map(|_| ()).map_err(|source| failed(CONFIG, source))
 }
 
-/// Removes the add-on.
-pub(crate) async fn uninstall(client: &Client) {
-    remove(client, CMA).await;
+/// Removes the add-ons.
+pub(crate) async fn uninstall(client: &Client, addons: usize) {
+    for name in (0..addons).map(addon) {
+        remove(client, CMA, &name).await;
+    }
 }
 
 /// Deletes the rest; missing objects are ignored.
-pub(crate) async fn clear(client: &Client) {
-    for sort in [TEMPLATE, CONFIG, PLACEMENT, BINDING, NAMESPACE] {
-        remove(client, sort).await;
+pub(crate) async fn clear(client: &Client, addons: usize) {
+    for name in (0..addons).map(addon) {
+        remove(client, TEMPLATE, &name).await;
+    }
+    for sort in [CONFIG, PLACEMENT, BINDING, NAMESPACE] {
+        remove(client, sort, sort.name()).await;
     }
 }
 
-async fn remove(client: &Client, sort: Sort) {
-    if let Err(error) = sort
-        .own(client)
-        .delete(sort.name(), &DeleteParams::default())
-        .await
-    {
-        tracing::debug!(%error, kind = sort.kind, "not removed");
+async fn remove(client: &Client, sort: Sort, name: &str) {
+    if let Err(error) = sort.own(client).delete(name, &DeleteParams::default()).await {
+        tracing::debug!(%error, kind = sort.kind, name, "not removed");
     }
 }
 
-async fn create(client: &Client, sort: Sort, spec: Value) -> Result<(), BenchError> {
+async fn create(client: &Client, sort: Sort, name: &str, spec: Value) -> Result<(), BenchError> {
+    create_object(client, sort, object(sort, name, spec)).await
+}
+
+fn object(sort: Sort, name: &str, spec: Value) -> Value {
     let mut object =
-        json!({"apiVersion": sort.api_version(), "kind": sort.kind, "metadata": {"name": sort.name()}});
+        json!({"apiVersion": sort.api_version(), "kind": sort.kind, "metadata": {"name": name}});
     if sort.namespaced {
         object["metadata"]["namespace"] = json!(ADDON);
     }
     if !spec.is_null() {
         object["spec"] = spec;
     }
+    object
+}
+
+async fn create_object(client: &Client, sort: Sort, object: Value) -> Result<(), BenchError> {
     let object: DynamicObject =
         serde_json::from_value(object).map_err(|error| BenchError::Hub(error.to_string()))?;
     match sort.own(client).create(&PostParams::default(), &object).await {
@@ -208,14 +251,14 @@ fn config(edition: &str) -> Value {
 }
 
 /// A deployment and its settings, of ordinary size.
-fn template() -> Value {
-    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "agent", "namespace": "default"},
+fn template(addon: &str) -> Value {
+    let settings = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": addon, "namespace": "default"},
         "data": {"edition": "{{EDITION}}", "cluster": "{{CLUSTER_NAME}}"}});
     let container = json!({"name": "agent", "image": "registry.example/agent:1.0", "args": ["--cluster={{CLUSTER_NAME}}"],
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}}});
-    let labels = json!({"app": "agent"});
-    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "agent", "namespace": "default"},
+    let labels = json!({"app": addon});
+    let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": addon, "namespace": "default"},
         "spec": {"replicas": 1, "selector": {"matchLabels": labels},
             "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}}}});
-    json!({"addonName": ADDON, "agentSpec": {"workload": {"manifests": [settings, deployment]}}})
+    json!({"addonName": addon, "agentSpec": {"workload": {"manifests": [settings, deployment]}}})
 }
