@@ -82,8 +82,8 @@ impl Store {
             .get(name)
             .map(|addon| Arc::clone(&addon.facts));
         let settings = self
-            .rollout_settings(name)
-            .and_then(|settings| settings.as_ref().ok());
+            .roll_up(name)
+            .and_then(|record| record.settings.as_ref().ok());
         let settings = settings.filter(|settings| !settings.is_empty()).map(Arc::clone);
         let news = set(&mut self.published.facts.rollouts, name, settings);
         set(&mut self.published.facts.addons, name, addon) || news

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, btree_map};
 
 use super::kind::{Kind, Owner, Place};
 use super::kinds::kept_content::KeptContent as KeptKind;
-use super::kinds::rollout::Rollout;
 use super::kinds::{decision, namespace};
 use super::parts::config_watch::ConfigWatch;
 use super::record::{
@@ -17,7 +16,7 @@ use super::record::{
 use super::settings::{Fence, Managing, RollUps, Settings};
 use super::store::Store;
 use super::versions::Versions;
-use model::{Name, order};
+use model::{Name, ResolvedSettings, order};
 
 /// The clusters that a view walks over.
 pub type Scope = BTreeSet<Name>;
@@ -30,6 +29,9 @@ pub struct View<'s> {
     pub addon: &'s AddOn,
     /// Where it walks; absent: everywhere.
     scope: Option<&'s Scope>,
+    /// The AddOnRollout, and the settings that count: every plan asks for them often.
+    roll_up: Option<&'s RollUp>,
+    rollout: ResolvedSettings<'s>,
 }
 
 impl Store {
@@ -43,10 +45,15 @@ impl Store {
 
 impl<'s> View<'s> {
     pub(super) fn new(store: &'s Store, addon: &'s AddOn) -> Self {
+        let roll_up = store.roll_up(&addon.name);
+        let own = roll_up.and_then(|record| record.settings.as_deref().ok());
+        let profile = roll_up.and_then(|record| record.profile.as_deref());
         Self {
             store,
             addon,
             scope: None,
+            roll_up,
+            rollout: store.resolve(own, profile),
         }
     }
 
@@ -66,7 +73,10 @@ impl<'s> View<'s> {
     #[must_use]
     pub fn sibling(&self, addon: &str) -> Option<Self> {
         let addon = self.store.objects.addons.get(addon)?;
-        Some(Self { addon, ..*self })
+        Some(Self {
+            scope: self.scope,
+            ..Self::new(self.store, addon)
+        })
     }
 
     /// Returns whose plan it is for.
@@ -120,8 +130,12 @@ impl<'s> View<'s> {
 
     /// Returns the roll-up of the add-on in an object of our own.
     pub fn roll_up(&self) -> Option<&'s RollUp> {
-        let place = (Name::default(), self.addon.name.clone());
-        self.store.kept.get::<Rollout>(&place)
+        self.roll_up
+    }
+
+    /// Returns the settings of the add-on's rollouts. While they cannot be read nothing is set, and [`Self::rollout_fault`] says why.
+    pub fn rollout(&self) -> ResolvedSettings<'s> {
+        self.rollout
     }
 
     /// Returns the add-on's instances in order of clusters.

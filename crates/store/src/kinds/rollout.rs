@@ -103,14 +103,12 @@ fn mention(store: &mut Store, addon: &Name, settings: Option<&Settings>, mention
 }
 
 impl Store {
-    /// Returns the settings of an add-on's rollouts, or what is wrong with them; absent where it has none.
-    pub(crate) fn rollout_settings(&self, addon: &Name) -> Option<&Settings> {
+    /// Returns what is known of an add-on's AddOnRollout; absent where it has none.
+    pub(crate) fn roll_up(&self, addon: &Name) -> Option<&RollUp> {
         let place = (Name::default(), addon.clone());
-        self.kept.get::<Rollout>(&place).map(|record| &record.settings)
+        self.kept.get::<Rollout>(&place)
     }
-}
 
-impl Store {
     /// Returns the settings that count for an object with these settings and this profile.
     pub(crate) fn resolve<'s>(
         &'s self,
@@ -123,15 +121,6 @@ impl Store {
 }
 
 impl<'s> View<'s> {
-    /// Returns the settings of the add-on's rollouts. While they cannot be read nothing is set, and [`Self::rollout_fault`] says why.
-    pub fn rollout(&self) -> ResolvedSettings<'s> {
-        let own = self.store.rollout_settings(&self.addon.name);
-        let own = own.and_then(|own| own.as_deref().ok());
-        let record = self.roll_up();
-        self.store
-            .resolve(own, record.and_then(|record| record.profile.as_deref()))
-    }
-
     /// Returns who set the pause of all placements, or of one; absent where the hub does not record it.
     pub fn pause_edit(&self, place: Option<(&str, &str)>) -> Option<&'s Edit> {
         let mut pauses = self.roll_up()?.pauses.iter();
@@ -157,8 +146,7 @@ impl<'s> View<'s> {
 
     /// Returns why it is not known what is set: then no change starts.
     pub fn rollout_fault(&self) -> Option<Name> {
-        let unread = self.store.rollout_settings(&self.addon.name);
-        let unread = unread.and_then(|settings| settings.as_ref().err());
+        let unread = self.roll_up().and_then(|record| record.settings.as_ref().err());
         let deleted = || {
             let annotation = terms::SETTINGS_DELETED;
             let told = format!(
