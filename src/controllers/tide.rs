@@ -23,6 +23,7 @@ use super::runtime::Controller;
 use super::runtime::clock::{Clock, keep_time, read_date};
 use super::runtime::event_budget::EventBudget;
 use super::runtime::event_recorder::EventRecorder;
+use super::runtime::queue::Gathering;
 use super::runtime::reconciler::{Controllers, Outlets, Reconciler, Switches};
 use super::runtime::watch::{Ends, watch_kind};
 use super::upgrade::Upgrading;
@@ -44,7 +45,7 @@ pub struct TideOptions {
     /// What the operator chose for all add-ons.
     pub settings: Settings,
     /// How long events of one add-on are gathered before it is planned.
-    pub coalesce: Duration,
+    pub gathering: Gathering,
     /// How many namespaces of one add-on are written to at the same time.
     pub writes_at_once: usize,
     /// How many events are written about what happens.
@@ -73,7 +74,7 @@ impl Default for TideOptions {
     fn default() -> Self {
         Self {
             settings: Settings::default(),
-            coalesce: Duration::from_millis(100),
+            gathering: Gathering::default(),
             writes_at_once: 32,
             events: EventBudget::default(),
             signing_namespace: Name::from("open-cluster-management-hub"),

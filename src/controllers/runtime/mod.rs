@@ -15,7 +15,7 @@ pub(super) mod event_recorder;
 mod looks;
 pub(super) mod pages;
 mod pruned_fields;
-mod queue;
+pub(super) mod queue;
 pub(super) mod raw;
 pub(super) mod read_again;
 pub(super) mod reconciler;

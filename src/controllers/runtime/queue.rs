@@ -3,6 +3,7 @@
 //! Decides when an owner is due, and counts what it does. Never sleeps and never asks for the time: both come from the caller.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -16,12 +17,32 @@ pub(super) enum Waits {
     Rest,
 }
 
+/// How long events of one owner are gathered before it is planned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Gathering {
+    /// For an owner at rest: objects that are applied together are planned together.
+    pub at_rest: Duration,
+    /// For an owner that is or was planned and written a moment ago: a whole fleet answers.
+    pub at_work: Duration,
+}
+
+impl Default for Gathering {
+    fn default() -> Self {
+        Self {
+            at_rest: Duration::from_millis(25),
+            at_work: Duration::from_millis(100),
+        }
+    }
+}
+
 /// The owners that are due now or later.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     due: BTreeMap<Owner, Instant>,
     /// Since when each is being seen to.
     busy: BTreeMap<Owner, Instant>,
+    /// When each was done that was at work a short time ago.
+    done: BTreeMap<Owner, Instant>,
     metrics: QueueMetrics,
 }
 
@@ -48,6 +69,15 @@ impl Queue {
         }
         self.metrics.added();
         self.due.insert(key.clone(), at);
+    }
+
+    /// Makes `key` due after an event: soon if it is at rest, and otherwise when the events of a longer time are gathered.
+    pub(super) fn gather(&mut self, key: &Owner, now: Instant, gathering: Gathering) {
+        let was_at_work = |done: &Instant| *done + gathering.at_work > now;
+        let is_at_work = self.busy.contains_key(key) || self.done.get(key).is_some_and(was_at_work);
+        let time = if is_at_work { gathering.at_work } else { gathering.at_rest };
+        self.touch(key, now + time);
+        self.done.retain(|_, done| was_at_work(done));
     }
 
     /// Takes the key that is due longest and marks it busy.
@@ -77,6 +107,7 @@ impl Queue {
     pub(super) fn finish(&mut self, key: &Owner, now: Instant) {
         if let Some(since) = self.busy.remove(key) {
             self.metrics.done(now.saturating_duration_since(since));
+            self.done.insert(key.clone(), now);
         }
     }
 
@@ -110,6 +141,30 @@ mod tests {
         assert_eq!(queue.next(), Some(now + Duration::from_millis(100)));
         assert_eq!(queue.take(now + Duration::from_millis(100)), Some(name("a")));
         assert_eq!(queue.take(now + Duration::from_secs(1)), None);
+    }
+
+    #[tokio::test]
+    async fn events_of_a_key_at_rest_are_gathered_for_a_shorter_time() {
+        let (now, gathering) = (Instant::now(), Gathering::default());
+        let mut queue = Queue::default();
+        queue.gather(&name("a"), now, gathering);
+        assert_eq!(queue.next(), Some(now + gathering.at_rest));
+        let taken = now + gathering.at_rest;
+        assert_eq!(queue.take(taken), Some(name("a")));
+        queue.gather(&name("a"), taken, gathering);
+        queue.finish(&name("a"), taken);
+        assert_eq!(queue.next(), Some(taken + gathering.at_work), "it was busy");
+        assert_eq!(queue.take(taken + gathering.at_work), Some(name("a")));
+        let done = taken + gathering.at_work;
+        queue.finish(&name("a"), done);
+        let later = done + gathering.at_work / 2;
+        queue.gather(&name("a"), later, gathering);
+        assert_eq!(queue.next(), Some(later + gathering.at_work), "it was done a moment ago");
+        assert_eq!(queue.take(later + gathering.at_work), Some(name("a")));
+        queue.finish(&name("a"), later + gathering.at_work);
+        let rested = later + gathering.at_work * 2;
+        queue.gather(&name("a"), rested, gathering);
+        assert_eq!(queue.next(), Some(rested + gathering.at_rest));
     }
 
     #[tokio::test]

@@ -240,24 +240,24 @@ impl Reconciler {
     }
 
     fn take_in(&mut self, first: Event, events: &mut mpsc::Receiver<Event>) {
-        let at = Instant::now() + self.options.coalesce;
-        self.take_one(first, at);
+        let now = Instant::now();
+        self.take_one(first, now);
         for _ in 0..BATCH {
             let Ok(event) = events.try_recv() else { break };
-            self.take_one(event, at);
+            self.take_one(event, now);
         }
         for (object, fault) in self.store.take_new_faults() {
             warn!(%object, fault, malformed = self.store.faults().len(), "object skipped");
         }
     }
 
-    pub(super) fn take_one(&mut self, event: Event, at: Instant) {
+    pub(super) fn take_one(&mut self, event: Event, now: Instant) {
         if let Event::Listed { kind, objects } = event {
             let keys = objects.iter().map(|object| ObjectKey::of(kind, object)).collect();
             for object in objects {
-                self.take_one(Event::Applied { kind, object }, at);
+                self.take_one(Event::Applied { kind, object }, now);
             }
-            return self.take_one(Event::ListEnded { kind, keys }, at);
+            return self.take_one(Event::ListEnded { kind, keys }, now);
         }
         if let Event::ListEnded { kind, .. } | Event::Withheld { kind } = &event {
             self.listed.insert(*kind);
@@ -266,25 +266,25 @@ impl Reconciler {
         let events = match event {
             Event::ListEnded { kind, keys } => self.absences.list_ended(&self.store, kind, keys),
             Event::Hidden { kind } => {
-                self.absences.hidden(kind, at);
+                self.absences.hidden(kind, now + self.options.gathering.at_work);
                 Vec::new()
             }
             other => vec![other],
         };
         for event in events {
-            self.believe(event, at);
+            self.believe(event, now);
         }
     }
 
     /// Takes in an event without taking it for the word of a watch.
-    pub(super) fn believe(&mut self, event: Event, at: Instant) {
+    pub(super) fn believe(&mut self, event: Event, now: Instant) {
         let unread = match &event {
             Event::Unreadable { why, .. } => Some(why.clone()),
             _ => None,
         };
         let key = about(&event);
         for owner in self.store.apply(event) {
-            self.queue.touch(&owner, at);
+            self.queue.gather(&owner, now, self.options.gathering);
             self.note_seen(&owner);
         }
         if let Some(key) = key {
@@ -485,9 +485,9 @@ impl Reconciler {
     /// Has the add-ons planned again that change hands.
     fn look_at_the_fence(&mut self) {
         let fence = *self.fence.borrow();
-        let at = Instant::now() + self.options.coalesce;
+        let now = Instant::now();
         for owner in self.store.fence(fence) {
-            self.queue.touch(&owner, at);
+            self.queue.gather(&owner, now, self.options.gathering);
         }
     }
 }

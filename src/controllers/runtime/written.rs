@@ -53,7 +53,7 @@ impl Reconciler {
                 && self.store.trouble(owner, error.object().clone(), &why)
             {
                 // The conditions should tell, whenever the write is tried again.
-                self.queue.touch(owner, now + self.options.coalesce);
+                self.queue.gather(owner, now, self.options.gathering);
             }
             error.tell(owner, pause);
         }
@@ -62,7 +62,7 @@ impl Reconciler {
                 self.writer.metrics.watches().lags(Duration::ZERO);
             }
             // Everything is seen already, so no event will come to wake the add-on.
-            self.queue.touch(owner, now + self.options.coalesce);
+            self.queue.gather(owner, now, self.options.gathering);
         } else {
             // Nor may one come at all: what was written can be gone before a watch that broke has listed again.
             self.waiting.insert(owner.clone(), now);
