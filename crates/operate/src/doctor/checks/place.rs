@@ -94,17 +94,20 @@ fn registration(lists: &WebhookLists, conditions: MatchConditions) -> Option<Str
     };
     let authority = authority(lists).filter(|_| place.url.is_some());
     let url = place.url.map_or_else(String::new, |url| format!(" --url {url}"));
-    let (read, bundle) = authority.map_or_else(Default::default, |source| with_authority(&source));
+    let (read, bundle) = with_authority(authority.as_deref());
     Some(format!(
         "{read}tidegate reference webhooks{of_reference}{url}{bundle}{secret}{moved} | kubectl {verb} -f -"
     ))
 }
 
-/// Returns the commands that put the CA of a stored object into the printed configurations.
-fn with_authority(source: &str) -> (String, &'static str) {
-    (
-        format!("kubectl get {source} | base64 -d | "),
-        " --ca-bundle /dev/stdin",
+/// Returns the command before, and the flag, that put the CA of a stored object into the printed configurations.
+fn with_authority(source: Option<&str>) -> (String, &'static str) {
+    source.map_or_else(
+        || (String::new(), ""),
+        |source| {
+            let read = format!("kubectl get {source} | base64 -d | ");
+            (read, " --ca-bundle /dev/stdin")
+        },
     )
 }
 
@@ -139,11 +142,7 @@ fn at_converter(facts: &HubFacts, conditions: MatchConditions) -> Option<String>
     };
     let has_authority = client.get("caBundle").is_some_and(Value::is_string);
     let source = format!("crd {name} -o jsonpath='{{.spec.conversion.webhook.clientConfig.caBundle}}'");
-    let (read, bundle) = if has_authority {
-        with_authority(&source)
-    } else {
-        Default::default()
-    };
+    let (read, bundle) = with_authority(has_authority.then_some(&*source));
     Some(format!(
         "{read}tidegate reference webhooks{without} --url {url}{bundle} | kubectl {verb} -f -"
     ))
