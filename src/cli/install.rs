@@ -122,6 +122,17 @@ pub enum CertifierArg {
     Secret,
 }
 
+impl CertifierArg {
+    /// Returns the choice of an installation; `authority` is that of a certificate in a Secret.
+    pub(super) fn with_authority(self, authority: Option<String>) -> Certificates {
+        match self {
+            Self::SelfManaged => Certificates::SelfManaged,
+            Self::CertManager => Certificates::CertManager,
+            Self::Secret => Certificates::Secret { authority },
+        }
+    }
+}
+
 /// Whether to include the ValidatingAdmissionPolicies of the backstop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub enum BackstopArg {
@@ -147,7 +158,8 @@ pub enum ConditionsArg {
     Without,
 }
 
-const WORKLOADS: Choices<Workloads> = &[
+/// The kinds of Deployments that an installation can have.
+pub(super) const WORKLOADS: Choices<Workloads> = &[
     (
         "two",
         "The webhook and the controllers, each with its own service account",
@@ -165,7 +177,8 @@ const WORKLOADS: Choices<Workloads> = &[
     ),
 ];
 
-const EXTRAS: Choices<Extra> = &[
+/// The optional components of an installation.
+pub(super) const EXTRAS: Choices<Extra> = &[
     (
         "high-availability",
         "Three replicas of the webhook on three nodes, spread over zones",
@@ -227,6 +240,12 @@ fn image(text: &str) -> Result<String, String> {
     let fits = |part: &str| part.starts_with(|first: char| first.is_ascii_alphanumeric());
     let name = text.rsplit('/').next().unwrap_or_default();
     let is_fixed = name.contains('@') || name.split_once(':').is_some_and(|(_, tag)| tag != "latest");
+    if name.ends_with(":latest") {
+        return Err(format!(
+            "the image of the tag `latest` changes, so pods that start later could run another version: use a version tag such as \
+             {VERSION}, or a digest"
+        ));
+    }
     if !text.bytes().any(is_odd) && parts.into_iter().all(fits) && !text.contains("..") && is_fixed {
         return Ok(text.to_owned());
     }
@@ -268,17 +287,12 @@ impl InstallArgs {
 }
 
 fn choice(args: &InstallArgs) -> Result<Choice, CliError> {
-    let certificates = match (args.certificates, &args.ca_bundle) {
-        (CertifierArg::SelfManaged, None) => Certificates::SelfManaged,
-        (CertifierArg::CertManager, None) => Certificates::CertManager,
-        (CertifierArg::Secret, bundle) => Certificates::Secret {
-            authority: bundle.as_deref().map(authority).transpose()?,
-        },
-        (CertifierArg::SelfManaged | CertifierArg::CertManager, Some(_)) => {
-            let words = "--ca-bundle requires --certificates secret: otherwise the program that creates the certificate sets the CA bundle";
-            return Err(CliError::Refused(words.into()));
-        }
-    };
+    if args.ca_bundle.is_some() && args.certificates != CertifierArg::Secret {
+        let words = "--ca-bundle requires --certificates secret: otherwise the program that creates the certificate sets the CA bundle";
+        return Err(CliError::Refused(words.into()));
+    }
+    let bundle = args.ca_bundle.as_deref().map(authority).transpose()?;
+    let certificates = args.certificates.with_authority(bundle);
     let is_made = args.create_namespace.unwrap_or(args.namespace == TIDEGATE);
     if is_made && OF_OTHERS.contains(&args.namespace.as_str()) {
         let words = format!(
@@ -403,7 +417,7 @@ async fn keeps_conditions(client: Client) -> Option<bool> {
 }
 
 /// Reads the CA bundle for the API servers.
-fn authority(path: &Path) -> Result<String, CliError> {
+pub(super) fn authority(path: &Path) -> Result<String, CliError> {
     let text = read_text(path, LARGEST).map_err(CliError::reading(path))?;
     ClientAuthority::from_pem(&text).map_err(|error| CliError::ReadDocument {
         path: path.to_owned(),

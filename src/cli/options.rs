@@ -438,10 +438,13 @@ pub struct ReferenceArgs {
     pub path_secret: Option<PathBuf>,
     /// URL of the webhook, such as `https://gate.example:9443`, instead of the service `tidegate/tidegate`.
     ///
-    /// The API server must be able to reach it, and must trust its certificate: write the CA into `caBundle` if the CA is not a
-    /// system CA.
+    /// The API server must be able to reach it, and must trust its certificate: pass --ca-bundle if its CA is not a system CA.
     #[arg(long, value_name = "URL", value_parser = gate_url)]
     pub url: Option<String>,
+    /// PEM file with the CA of the webhook's certificate, for `caBundle` (default: none; the certificate process or cert-manager
+    /// sets it).
+    #[arg(long, value_name = "FILE")]
+    pub ca_bundle: Option<PathBuf>,
 }
 
 /// Validates a webhook address for the API server: a host and an optional path.

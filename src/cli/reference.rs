@@ -9,6 +9,7 @@ use clap::{Command, CommandFactory};
 use serde_json::Value;
 
 use super::help;
+use super::install::authority;
 use super::print::print;
 use super::rulebook::left_out_of_backstop;
 use super::serve::secrets;
@@ -26,8 +27,6 @@ pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
 }
 
 /// Renders the webhook configurations for a gate behind a service, or at an address.
-///
-/// The CA bundle is left out: cert-manager's injector owns it.
 fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
     let endpoint = args.url.clone().map_or_else(
         || Endpoint::Service {
@@ -37,12 +36,14 @@ fn webhooks(args: &ReferenceArgs) -> Result<String, CliError> {
         },
         Endpoint::Url,
     );
+    let ca_bundle = args.ca_bundle.as_deref().map(authority).transpose()?;
+    let ca_bundle = ca_bundle.as_deref();
     let mut configurations = if args.without_conditions {
-        admission::configurations_without_conditions(&endpoint, None)
+        admission::configurations_without_conditions(&endpoint, ca_bundle)
     } else if args.fail_closed {
-        admission::configurations_that_fail_closed(&endpoint, None)
+        admission::configurations_that_fail_closed(&endpoint, ca_bundle)
     } else {
-        admission::configurations(&endpoint, None)
+        admission::configurations(&endpoint, ca_bundle)
     };
     if let Some(file) = &args.path_secret {
         let secrets = secrets(file).map_err(CliError::starting("the webhooks"))?;
@@ -147,6 +148,7 @@ mod tests {
             enforcement: None,
             path_secret: Some(file.clone()),
             url: (!url.is_empty()).then(|| url.to_owned()),
+            ca_bundle: None,
         };
         let text = webhooks(&args("https://gate.example:9443/")).expect("webhooks");
         for path in ["mutate", "validate"] {

@@ -7,20 +7,20 @@ use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum as _};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, Preconditions};
 use kube::discovery::{ApiCapabilities, Scope};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
-use super::install::namespace;
+use super::install::{CertifierArg, EXTRAS, WORKLOADS, namespace};
 use super::print::{complain, print};
 use super::{CliError, HubArgs, connect};
 use crate::files::{Access, write};
 use kubernetes::field::{Shown, counted};
 use operate::kit::{
-    Backstop, Certificates, Choice, Definitions, Extra, KitError, MatchConditions, Place, Webhooks,
-    WhileUnavailable, Workloads, objects,
+    Backstop, Choice, Definitions, Extra, KitError, MatchConditions, Place, Webhooks, WhileUnavailable,
+    Workloads, objects,
 };
 
 /// Tidegate's default namespace.
@@ -154,23 +154,15 @@ fn is_confirmed() -> Result<bool, CliError> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Returns all objects that an installation can have, in the order in which they are deleted.
+/// Returns all objects that an installation can have, in the order in which they are deleted: of all choices that `install` offers.
 fn created(args: &UninstallArgs) -> Result<Vec<Value>, KitError> {
-    let all = [
-        Extra::HighAvailability,
-        Extra::NetworkPolicy,
-        Extra::Monitoring,
-        Extra::WebPage,
-    ];
-    let certificates = [
-        Certificates::SelfManaged,
-        Certificates::CertManager,
-        Certificates::Secret { authority: None },
-    ];
     let mut found: Vec<Value> = Vec::new();
     let mut seen = BTreeSet::new();
-    for certificates in certificates {
-        for workloads in [Workloads::Two, Workloads::One] {
+    for certifier in CertifierArg::value_variants() {
+        for (_, _, workloads) in WORKLOADS {
+            // The webhook alone has no web page.
+            let extras = EXTRAS.iter().map(|(_, _, extra)| *extra);
+            let extras = extras.filter(|extra| *workloads != Workloads::Gate || *extra != Extra::WebPage);
             let choice = Choice {
                 namespace: args.namespace.clone(),
                 place: if args.namespace == TIDEGATE && !args.keep_namespace {
@@ -179,9 +171,9 @@ fn created(args: &UninstallArgs) -> Result<Vec<Value>, KitError> {
                     Place::Existing
                 },
                 image: TIDEGATE.to_owned(),
-                certificates: certificates.clone(),
-                workloads,
-                extras: all.into_iter().collect(),
+                certificates: certifier.with_authority(None),
+                workloads: *workloads,
+                extras: extras.collect(),
                 webhooks: Webhooks::With,
                 definitions: if args.definitions {
                     Definitions::With

@@ -367,6 +367,14 @@ fn lists_clusters_and_forecasts_follow_the_conventions_of_kubectl() {
     let wide = at(&dev, &["rollout", "list", "-o", "wide"]);
     let told = "all placements are paused (INC-42), set by tidegate-rollout-pause at ";
     assert!(wide.stdout.contains(told), "{}", wide.stdout);
+    assert!(
+        wide.stdout
+            .lines()
+            .next()
+            .is_some_and(|title| title.ends_with("MESSAGE")),
+        "{}",
+        wide.stdout
+    );
     let yaml = at(&dev, &["rollout", "status", "helloworld", "-o", "yaml"]);
     assert!(yaml.stdout.contains("\nkind: Rollout\n"), "{}", yaml.stdout);
     assert!(at(&dev, &["rollout", "resume", "helloworld"]).ok);

@@ -338,6 +338,47 @@ fn pauses_of_placements_add_up_and_are_taken_away_one_by_one() {
 }
 
 #[test]
+fn a_verb_without_effect_during_a_pause_names_the_command_that_ends_it() {
+    let target = Target::addon("hello");
+    let paused = hub_with_settings(&json!({"pause": {"reason": "lunch"}}));
+    let undo = paused.steer(&target, &Verb::Undo).expect("it makes sense");
+    let note = undo.note.unwrap_or_default();
+    assert!(
+        note.ends_with("all placements are paused (lunch); to continue, run `tidegate rollout resume hello`"),
+        "{note}"
+    );
+    let resume = paused
+        .steer(&target, &Verb::Resume(None))
+        .expect("it makes sense");
+    assert_eq!(resume.note, None);
+}
+
+#[test]
+fn a_list_says_what_a_rollout_without_waiting_clusters_waits_for() {
+    let picture = hub_with_addon(&json!({}), "old").picture(&Target::addon("hello"));
+    let reason = picture.health.reason.clone();
+    assert_eq!((picture.phase, picture.counts.waiting), (Phase::Waiting, 0));
+    assert!(
+        page(&picture).contains(&format!("  waiting {reason}: ")),
+        "{}",
+        page(&picture)
+    );
+    let wide: Vec<String> = list(&[picture], WHOLE, true, now())
+        .iter()
+        .map(Line::text)
+        .collect();
+    let [title, row] = wide.as_slice() else {
+        panic!("{wide:?}");
+    };
+    assert!(title.ends_with("MESSAGE"), "{title}");
+    let (before, message) = row.split_at(title.chars().count() - "MESSAGE".len());
+    assert!(
+        before.contains(&reason) && !message.starts_with(' '),
+        "{title}\n{row}"
+    );
+}
+
+#[test]
 fn undo_puts_every_place_back_that_names_the_new_object() {
     let target = Target::addon("hello");
     let scene = hub_with_addon(&json!({}), "old");

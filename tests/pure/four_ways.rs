@@ -152,20 +152,20 @@ async fn every_example_gets_the_same_verdict_everywhere() {
         let (count, what) = (asked[&(*way, *why_not)], why_not.unwrap_or("the same verdict"));
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
-    expect![["
-        Decide: 520 the same verdict
-        Webhook: 520 the same verdict
-        Check: 510 the same verdict
+    expect![[r#"
+        Decide: 523 the same verdict
+        Webhook: 523 the same verdict
+        Check: 513 the same verdict
         Check: 5 is a policy: its faults are shown at their letter of the file
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
-        Audit: 363 the same verdict
+        Audit: 366 the same verdict
         Audit: 33 is a deletion
         Audit: 25 is about a kind that is not audited
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 97 is an update: it compares with what was there before
-    "]]
+    "#]]
     .assert_eq(&counted);
 }

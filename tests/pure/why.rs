@@ -406,9 +406,7 @@ fn a_chain_stops_at_the_workload_that_the_cause_names_and_not_at_what_suffers_fr
         "conditions": [condition("Applied", "True")],
         "statusFeedback": {"values": [number("Replicas", 2), number("ReadyReplicas", 0)]}}),
     );
-    let mut scene = manual();
-    let work = scene.work.as_mut().expect("it is there");
-    work["status"]["resourceStatus"] = json!({"manifests": manifests});
+    let scene = reporting(&json!(manifests));
     let answer = scene.ask(Some("c1"));
     let chain = answer.chains.first().expect("a chain");
     assert_eq!(chain.cause, Some("why/workload-not-ready"), "{chain:#?}");
@@ -425,4 +423,53 @@ fn a_chain_stops_at_the_workload_that_the_cause_names_and_not_at_what_suffers_fr
         text(&answer, true, Listing::Short)
     );
     assert!(chain.detail.contains("agents/agent"), "{}", chain.detail);
+}
+
+/// A scene in which the agent reports these manifests, and that the work is not available.
+fn reporting(manifests: &Value) -> Scene {
+    let mut scene = manual().say(work, "Available", Some("False"));
+    let work = scene.work.as_mut().expect("it is there");
+    work["status"]["resourceStatus"] = json!({"manifests": manifests});
+    scene
+}
+
+#[test]
+fn a_cause_contains_what_the_manifest_reports() {
+    let manifest = |kind: &str, said: &str, values: Value| {
+        let mut available = condition("Available", "False");
+        available["message"] = json!(said);
+        json!({"resourceMeta": {"kind": kind, "group": "apps", "resource": format!("{}s", kind.to_lowercase()), "version": "v1",
+            "namespace": "agents", "name": "agent"}, "conditions": [condition("Applied", "True"), available],
+            "statusFeedback": {"values": values}})
+    };
+    let replicas = json!({"name": "Replicas", "fieldValue": {"type": "Integer", "integer": 2}});
+    let reason = json!({"name": "reason", "fieldValue": {"type": "String", "string": "ImagePullBackOff"}});
+    let back_off = "ImagePullBackOff: image not found";
+    let silent = "Resource is not available";
+    let rows = [
+        (
+            manifest("Deployment", back_off, json!([replicas])),
+            "deployment agents/agent is not ready: ImagePullBackOff: image not found",
+        ),
+        (
+            manifest("Deployment", silent, json!([replicas, reason])),
+            "deployment agents/agent is not ready: reason ImagePullBackOff",
+        ),
+        (
+            manifest("Deployment", silent, json!([replicas])),
+            "deployment agents/agent is not ready",
+        ),
+        (
+            manifest("StatefulSet", back_off, json!([])),
+            "a message: StatefulSet agents/agent: ImagePullBackOff: image not found",
+        ),
+        (
+            manifest("StatefulSet", silent, json!([])),
+            "a message: StatefulSet agents/agent: Resource is not available",
+        ),
+    ];
+    for (manifest, expected) in rows {
+        let answer = reporting(&json!([manifest])).ask(Some("c1"));
+        assert_eq!(answer.chains[0].detail, expected, "{answer:#?}");
+    }
 }

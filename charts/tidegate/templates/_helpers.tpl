@@ -6,7 +6,7 @@
 {{- define "tidegate.image" -}}
 {{- with .Values.image -}}
 {{- if not .repository }}{{ fail "set image.repository to the image of Tidegate in your registry, such as registry.example.com/tidegate" }}{{ end -}}
-{{- if eq (.tag | toString) "latest" }}{{ fail "image.tag must be a version, not latest" }}{{ end -}}
+{{- if eq (.tag | toString) "latest" }}{{ fail "image.tag: the image of the tag latest changes, so pods that start later could run another version; set a version tag, or image.digest" }}{{ end -}}
 {{- if .digest -}}{{ .repository }}@{{ .digest }}{{- else -}}{{ .repository }}:{{ .tag | default $.Chart.AppVersion }}{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -44,6 +44,8 @@ pub struct Reference {
     pub steps: Vec<Step>,
     /// Whether only the presence of the last member is asked.
     pub tested: bool,
+    /// How many of the steps must exist: without one of them, the evaluation is an error. An optional step and what follows it need not.
+    pub needed: usize,
     /// Line and column in the text, from one.
     pub place: (isize, isize),
 }
@@ -153,6 +155,18 @@ fn called(call: &CallExpr) -> ResultKind {
 struct Chain {
     name: String,
     steps: Vec<Step>,
+    /// The position of the first step that is optional.
+    optional: Option<usize>,
+}
+
+impl Chain {
+    fn member(mut self, name: &str, optional: bool) -> Self {
+        if optional {
+            self.optional.get_or_insert(self.steps.len());
+        }
+        self.steps.push(Step::Member(name.to_owned()));
+        self
+    }
 }
 
 struct Collector<'a> {
@@ -213,26 +227,25 @@ impl Collector<'_> {
                 None => Some(Chain {
                     name: name.trim_start_matches('.').to_owned(),
                     steps: Vec::new(),
+                    optional: None,
                 }),
             },
-            Expr::Select(select) => {
-                let mut chain = self.chain(&select.operand)?;
-                chain.steps.push(Step::Member(select.field.clone()));
-                Some(chain)
+            Expr::Select(select) => Some(self.chain(&select.operand)?.member(&select.field, false)),
+            Expr::Call(call) => {
+                let optional = match call.func_name.as_str() {
+                    operators::INDEX => false,
+                    operators::OPT_SELECT | operators::OPT_INDEX => true,
+                    _ => return None,
+                };
+                let [operand, field] = call.args.as_slice() else {
+                    return None;
+                };
+                let Expr::Literal(LiteralValue::String(name)) = &field.expr else {
+                    return None;
+                };
+                Some(self.chain(operand)?.member(name.inner(), optional))
             }
-            Expr::Call(call) if call.func_name == operators::OPT_SELECT => match call.args.as_slice() {
-                [operand, field] => {
-                    let mut chain = self.chain(operand)?;
-                    let Expr::Literal(LiteralValue::String(name)) = &field.expr else {
-                        return None;
-                    };
-                    chain.steps.push(Step::Member(name.inner().to_owned()));
-                    Some(chain)
-                }
-                _ => None,
-            },
-            Expr::Call(_)
-            | Expr::Comprehension(_)
+            Expr::Comprehension(_)
             | Expr::List(_)
             | Expr::Map(_)
             | Expr::Struct(_)
@@ -245,8 +258,10 @@ impl Collector<'_> {
         if chain.name.starts_with('@') || TYPES.contains(&chain.name.as_str()) {
             return;
         }
+        let needed = chain.steps.len().saturating_sub(usize::from(tested));
         self.found.push(Reference {
             name: chain.name,
+            needed: chain.optional.unwrap_or(needed).min(needed),
             steps: chain.steps,
             tested,
             place: self.program.place(id),
@@ -288,12 +303,31 @@ mod tests {
                 "object.spec.?a.orValue('') == x",
                 vec!["object.spec.a@1:12", "x@1:31"],
             ),
-            ("object.spec['a'].b == 1", vec!["object.spec@1:7"]),
+            ("object.spec['a'].b == 1", vec!["object.spec.a.b@1:17"]),
+            ("object.spec[x].b == 1", vec!["object.spec@1:7", "x@1:13"]),
             ("type(object) == string && true", vec!["object@1:6"]),
             ("sets.contains([1], params.a)", vec!["params.a@1:26"]),
         ];
         for (source, expected) in rows {
             assert_eq!(read(source), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_neither_optional_nor_tested_must_exist() {
+        let rows = [
+            ("a.b.c == 1", 2),
+            ("a['b'].c == 1", 2),
+            ("has(a.b.c)", 1),
+            ("a.?b.c.orValue(1) == 1", 0),
+            ("a.b.?c.orValue(1) == 1", 1),
+            ("a.b[?'c'].orValue(1) == 1", 1),
+            ("has(a.?b.c)", 0),
+        ];
+        for (source, expected) in rows {
+            let program = Program::compile(source).expect("it compiles");
+            let needed: Vec<usize> = program.references().iter().map(|one| one.needed).collect();
+            assert_eq!(needed, [expected], "{source}");
         }
     }
 

@@ -99,7 +99,38 @@ pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
         "RolloutFreeze {}: no change starts, from {begin} until {end}; changes in progress finish{tried}",
         args.name
     )))?;
+    print(&Shown::line(&scope(args)))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns what a freeze applies to, and how to limit one that applies to everything.
+fn scope(args: &FreezeArgs) -> String {
+    let labels: Vec<String> = args
+        .cluster_label
+        .iter()
+        .map(|(key, value)| format!("{key}={value}"))
+        .collect();
+    let clusters = match labels.as_slice() {
+        [] => "on all clusters".to_owned(),
+        labels => format!("on clusters with {}", labels.join(", ")),
+    };
+    let addons = match args.addon.as_slice() {
+        [] => "all add-ons".to_owned(),
+        [one] => format!("add-on {one}"),
+        more => format!("add-ons {}", more.join(", ")),
+    };
+    let upgrades = if args.without_upgrades {
+        ""
+    } else {
+        " and all upgrades of clusters"
+    };
+    let is_whole = labels.is_empty() && args.addon.is_empty();
+    let hint = if is_whole {
+        "; to limit it, use --addon or --cluster-label"
+    } else {
+        ""
+    };
+    format!("  applies to {addons}{upgrades} {clusters}{hint}")
 }
 
 pub(super) fn unfreeze(args: &UnfreezeArgs) -> Result<ExitCode, CliError> {

@@ -19,7 +19,7 @@ pub use args::{
     RolloutCommand, RolloutFormat, RolloutHubArgs, StatusArgs, SteerArgs, UndoArgs, UnfreezeArgs,
 };
 pub(super) use hub::{Named, events, names_on_hub, raw};
-pub(super) use run::{run, steered_from};
+pub(super) use run::{Steering, run, steered_from};
 pub(super) use show::{painted, width};
 #[cfg(feature = "top")]
 pub use top::TopArgs;

@@ -275,7 +275,13 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
     let mut wrong = Vec::new();
     for name in &args.names {
         let name = full_name(name, args.namespace.as_deref());
-        match steered(&args.hub, &name, verb, args.reason.as_deref(), request) {
+        let steering = Steering {
+            name: &name,
+            verb,
+            reason: args.reason.as_deref(),
+            request,
+        };
+        match steered(&args.hub, steering) {
             Ok(page) => print(&painted(&page))?,
             Err(error) => wrong.push(error),
         }
@@ -286,17 +292,24 @@ fn told(args: &SteerArgs, verb: &Verb) -> Result<ExitCode, CliError> {
     }
 }
 
+/// A verb for a rollout, and how it is written.
+#[derive(Clone, Copy)]
+pub(in crate::cli) struct Steering<'a> {
+    /// The name of the rollout, as a user writes it.
+    pub(in crate::cli) name: &'a str,
+    /// What is to be done.
+    pub(in crate::cli) verb: &'a Verb,
+    /// Why, in the words of the user.
+    pub(in crate::cli) reason: Option<&'a str>,
+    /// How it is written.
+    pub(in crate::cli) request: Request,
+}
+
 /// Writes what a verb means, and returns what it wrote.
-pub(in crate::cli) fn steered(
-    hub: &RolloutHubArgs,
-    name: &str,
-    verb: &Verb,
-    reason: Option<&str>,
-    request: Request,
-) -> Result<Vec<Line>, CliError> {
+pub(in crate::cli) fn steered(hub: &RolloutHubArgs, steering: Steering<'_>) -> Result<Vec<Line>, CliError> {
     let now = Timestamp::now();
     let place = &hub.place;
-    let (known, notes) = match (settings(hub, now), verb) {
+    let (known, notes) = match (settings(hub, now), steering.verb) {
         // What a pause writes does not depend on them.
         (Err(error), Verb::Pause(_) | Verb::Resume(_)) => (Settings::default(), vec![error.one_line()]),
         (known, _) => known?,
@@ -304,7 +317,7 @@ pub(in crate::cli) fn steered(
     let store = live::read(place)?.store(known);
     connect::serving_runtime()?.block_on(async {
         let client = connect::client(connect::config_of(place).await?)?;
-        let mut page = steered_from(&client, store, name, verb, reason, request).await?;
+        let mut page = steered_from(&client, store, steering).await?;
         let notes = notes.into_iter();
         page.extend(notes.map(|note| Line::of(Tone::Faint, format!("  note: {note}"))));
         Ok(page)
@@ -315,11 +328,14 @@ pub(in crate::cli) fn steered(
 pub(in crate::cli) async fn steered_from(
     client: &Client,
     store: Store,
-    name: &str,
-    verb: &Verb,
-    reason: Option<&str>,
-    request: Request,
+    steering: Steering<'_>,
 ) -> Result<Vec<Line>, CliError> {
+    let Steering {
+        name,
+        verb,
+        reason,
+        request,
+    } = steering;
     let now = Timestamp::now();
     let target = meant(&store, name)?;
     let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;

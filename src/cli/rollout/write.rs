@@ -4,7 +4,10 @@
 //! Writes one object, by server-side apply, by a merge patch, or as a new one, and before it those that an undo gives their content back;
 //! the gate judges all of it as it judges every other write.
 
+use std::collections::BTreeSet;
+
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::response::StatusCause;
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
@@ -12,7 +15,8 @@ use super::hub::api;
 use crate::cli::CliError;
 use crate::controllers::resource;
 use insight::cockpit::{
-    CHANGE_CAUSE, Form, SteerClient, Target, Verb, Writing, conflicting, owners_of_spec, programs,
+    CHANGE_CAUSE, Form, OwnedField, SteerClient, Target, Verb, Writing, conflicting, managers, of_programs,
+    owners_of_spec,
 };
 use kubernetes::json_pointer::escape;
 use store::{Kind, ObjectKey};
@@ -42,8 +46,14 @@ pub(in crate::cli) enum Outcome {
 
 /// Another program owns a field.
 #[derive(Debug, thiserror::Error)]
-#[error("{} owns the field and would revert the change; change it there, or overwrite it with --force", .0.join(" and "))]
-struct Owned(Vec<String>);
+#[error(
+    "{manager} owns {fields} of {object} and would revert the change; change it in the source of {manager}, or overwrite it with --force"
+)]
+struct Owned {
+    manager: String,
+    fields: String,
+    object: String,
+}
 
 /// The user may not make the change.
 #[derive(Debug, thiserror::Error)]
@@ -104,15 +114,17 @@ pub(in crate::cli) async fn put(
     }
     match writing.form {
         Form::Merge => {
-            let owners: Vec<String> = writing
+            let owners: Vec<OwnedField> = writing
                 .owners
                 .iter()
-                .filter(|owner| *owner != verb.manager(request.client))
+                .filter(|owned| owned.manager != verb.manager(request.client))
                 .cloned()
                 .collect();
-            allowed(&owners, request)?;
+            allowed(&owners, &body, request)?;
             match hub.patch(&Patch::Merge(&body), false).await? {
-                Answer::Stored => Ok(Outcome::Written { taken_from: owners }),
+                Answer::Stored => Ok(Outcome::Written {
+                    taken_from: managers(&owners),
+                }),
                 Answer::Owned(_, why) | Answer::Changed(why) => Ok(Outcome::Changed(why)),
             }
         }
@@ -139,9 +151,9 @@ pub(in crate::cli) async fn put(
                 Answer::Stored => Vec::new(),
                 Answer::Changed(why) => return Ok(Outcome::Changed(why)),
                 Answer::Owned(owners, _) => {
-                    allowed(&owners, request)?;
+                    allowed(&owners, &body, request)?;
                     match hub.patch(&patch, true).await? {
-                        Answer::Stored => owners,
+                        Answer::Stored => managers(&owners),
                         Answer::Owned(_, why) | Answer::Changed(why) => return Ok(Outcome::Changed(why)),
                     }
                 }
@@ -207,7 +219,8 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         if found.get("spec") == Some(spec) {
             continue;
         }
-        allowed(&owners_of_spec(&found, verb.manager(request.client)), request)?;
+        let owners = owners_of_spec(&found, verb.manager(request.client));
+        allowed(&owners, wanted, request)?;
         let version = &found["metadata"]["resourceVersion"];
         let mut steps = json!([
             {"op": "test", "path": "/metadata/resourceVersion", "value": version},
@@ -261,7 +274,7 @@ struct Hub<'a> {
 enum Answer {
     Stored,
     /// Others own what it would set.
-    Owned(Vec<String>, String),
+    Owned(Vec<OwnedField>, String),
     /// It was made from another revision, or for a deleted object.
     Changed(String),
 }
@@ -276,7 +289,14 @@ impl Hub<'_> {
             Ok(_) => Ok(Answer::Stored),
             Err(kube::Error::Api(status)) if status.is_conflict() => {
                 let causes = status.details.iter().flat_map(|details| &details.causes);
-                let owners = conflicting(causes.map(|cause| (cause.reason.as_str(), cause.message.as_str())));
+                let owners = conflicting(causes.map(|cause| {
+                    let StatusCause {
+                        reason,
+                        message,
+                        field,
+                    } = cause;
+                    (reason.as_str(), message.as_str(), field.as_str())
+                }));
                 Ok(if owners.is_empty() {
                     Answer::Changed(status.message)
                 } else {
@@ -289,12 +309,25 @@ impl Hub<'_> {
 }
 
 /// What people wrote by hand is written over; what programs own only on demand.
-fn allowed(owners: &[String], request: Request) -> Result<(), CliError> {
-    let programs = programs(owners);
-    if programs.is_empty() || request.force {
+fn allowed(owned: &[OwnedField], object: &Value, request: Request) -> Result<(), CliError> {
+    let owned = of_programs(owned);
+    if owned.is_empty() || request.force {
         return Ok(());
     }
-    Err(CliError::Refused(Box::new(Owned(programs))))
+    let fields: BTreeSet<&str> = owned.iter().map(|one| one.field.as_str()).collect();
+    let fields: Vec<&str> = fields.into_iter().filter(|field| !field.is_empty()).collect();
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str);
+    let name = [text("/metadata/namespace"), text("/metadata/name")];
+    let name: Vec<&str> = name.into_iter().flatten().collect();
+    Err(CliError::Refused(Box::new(Owned {
+        manager: managers(owned).join(" and "),
+        fields: if fields.is_empty() {
+            "fields".to_owned()
+        } else {
+            fields.join(", ")
+        },
+        object: format!("{} {}", text("/kind").unwrap_or_default(), name.join("/")),
+    })))
 }
 
 pub(super) fn refused(error: kube::Error) -> CliError {
@@ -316,6 +349,31 @@ pub(super) fn refused(error: kube::Error) -> CliError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_error_about_an_owned_field_names_field_and_object() {
+        let owned = |manager: &str, field: &str| OwnedField {
+            manager: manager.to_owned(),
+            field: field.to_owned(),
+        };
+        let object = json!({"kind": "AddOnRollout", "metadata": {"name": "hello"}});
+        let owned = [
+            owned("kubectl-edit", "spec.checks"),
+            owned("argocd", "spec.pause"),
+        ];
+        let error = allowed(&owned, &object, Request::default()).expect_err("argocd owns a field");
+        assert_eq!(
+            error.to_string(),
+            "argocd owns spec.pause of AddOnRollout hello and would revert the change; change it in the source of argocd, or overwrite \
+             it with --force"
+        );
+        let forced = Request {
+            force: true,
+            ..Request::default()
+        };
+        assert!(allowed(&owned, &object, forced).is_ok());
+        assert!(allowed(&owned[..1], &object, Request::default()).is_ok());
+    }
 
     #[test]
     fn a_missing_permission_is_no_rejected_change() {

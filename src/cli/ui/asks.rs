@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use super::settings::settings_of;
 use crate::cli::connect::{self, HubConfig};
 use crate::cli::print::versioned;
-use crate::cli::rollout::{NotAllowed, Request, events, raw, steered_from};
+use crate::cli::rollout::{NotAllowed, Request, Steering, events, raw, steered_from};
 use crate::cli::{CliError, live};
 use crate::ui::{Action, Ask, NotDone, Token};
 use insight::cockpit::{Line, Picture, SteerClient, Stopwatch, Target, TargetKind, revisions};
@@ -99,9 +99,13 @@ impl Reader {
             force: action.force,
             client: SteerClient::WebPage,
         };
-        let name = target.told();
-        let reason = action.reason.as_deref();
-        let written = steered_from(&client, store, &name, &action.verb, reason, request).await?;
+        let steering = Steering {
+            name: &target.told(),
+            verb: &action.verb,
+            reason: action.reason.as_deref(),
+            request,
+        };
+        let written = steered_from(&client, store, steering).await?;
         let lines: Vec<String> = written.iter().map(Line::text).collect();
         Ok(json!({"dryRun": action.dry_run, "text": lines.join("\n")}))
     }

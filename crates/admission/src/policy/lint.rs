@@ -1,5 +1,5 @@
-//! Warnings about policies that compile: names that no expression reads, fields that the schema of the object does not have, nested
-//! loops, and resources that the webhook is not called for. A warning does not prevent that a policy is active.
+//! Warnings about policies that compile: names that no expression reads, fields that the schema of the object does not have or that may
+//! be absent, nested loops, and resources that the webhook is not called for. A warning does not prevent that a policy is active.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +8,7 @@ use cel_engine::admission_policy::names_resource;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use super::absent_fields::may_be_absent;
 use super::compile::Policy;
 use super::document::{Kind, Origin};
 use super::export::{hindrances, is_foreign};
@@ -61,6 +62,9 @@ pub fn lint(
         unnamed(policy, &mut faults);
         like_immutable(policy, &mut faults);
         strange_fields(policy, schemas, &mut faults);
+        let rules = policy.spec.match_constraints.as_ref();
+        let definitions = rules.and_then(|one| definitions(&one.resource_rules, schemas));
+        may_be_absent(policy, &definitions.unwrap_or_default(), &mut faults);
         name_in_mutations(policy, &mut faults);
         calls(policy, &mut faults);
         times(policy, now, &mut faults);

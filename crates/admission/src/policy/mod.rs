@@ -2,6 +2,7 @@
 //!
 //! A set of policies is immutable and replaced as a whole. The caller provides the object, the request and the facts.
 
+mod absent_fields;
 mod binding;
 mod compile;
 mod document;

@@ -530,6 +530,8 @@ fn what_is_probably_not_meant_is_noted() {
         lines,
         [
             "spec.facts[0]: no expression reads facts.addon",
+            "spec.validations[0].expression:1:46: spec.configs may be absent, and the evaluation then fails: test has(object.spec.configs), or read \
+             object.spec.?configs.orValue(…)",
             "spec.validations[0].expression:1:12: undefined field 'confgs'; did you mean \"configs\"?",
             "spec.validations[0].expression:1:63: undefined field 'nme'; did you mean \"name\"?",
             "spec.variables[0]: no expression reads variables.unused",

@@ -3,9 +3,12 @@
 //! Warns about reserved and ineffective namespaces. `install` validates the names. Whether a namespace exists on the managed cluster
 //! is not known on the hub.
 
-use crate::rules::config::typed;
+use std::collections::BTreeSet;
+
+use crate::rules::config::{every_reference, readable, typed};
 use crate::rules::reach::is_kind;
-use crate::subject::{Addon, ClusterAddon, DeploymentConfig, Subject, rules};
+use crate::rules::template::{own, template_of, usable_template};
+use crate::subject::{self, Addon, ClusterAddon, DeploymentConfig, Subject, rules};
 use api::names::RESERVED_NO_DEFAULT;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
 use model::{ConfigReference, DEFAULT_INSTALL_NAMESPACE, InstallNamespace};
@@ -14,6 +17,7 @@ use store::{AddonFacts, Content, Facts, Kind};
 pub(super) const INSTALL_NAMESPACE: &str = "install/namespace";
 const RESERVED: &str = "install/reserved-namespace";
 const IGNORED: &str = "install/namespace-ignored";
+const REPLACED: &str = "install/namespace-replaced";
 
 /// Namespaces that are reserved for Kubernetes or for the components of Open Cluster Management.
 const NOT_FOR_ADDONS: [(&str, &str); 5] = [
@@ -34,6 +38,13 @@ rules! { pub(crate) ON_ADDONS of Addon {
          the klusterlet agents, and `open-cluster-management-hub` for the controllers of the hub. Installing or uninstalling \
          an add-on there, or giving it permissions there, can affect these components. Warns, because some agents need such a \
          namespace. Otherwise set another `installNamespace` or `agentInstallNamespace`.";
+    warns REPLACED, CreateAndUpdate, addon_replaced =>
+        "The default of `agentInstallNamespace` does not replace the namespaces of a template.\n\n\
+         If an AddOnDeploymentConfig does not set `agentInstallNamespace`, the API server sets it to OCM's default, \
+         `open-cluster-management-agent-addon`. This namespace then replaces the namespace of every manifest in the \
+         AddOnTemplate. Warns if an add-on refers to such an AddOnDeploymentConfig and to a template whose manifests have another \
+         namespace. To keep the namespaces of the template, set `agentInstallNamespace` to `\"\"`; to move the agent, set it \
+         to another namespace.";
 } }
 
 rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
@@ -44,6 +55,7 @@ rules! { pub(crate) ON_CLUSTER_ADDONS of ClusterAddon {
          deprecated and then has no effect. Warns if both are set and differ, and if the AddOnDeploymentConfig is known. \
          Remove `spec.installNamespace`. To use the namespaces of the AddOnTemplate instead, set `agentInstallNamespace` to \
          `\"\"`.";
+    warns REPLACED, CreateAndUpdate, own_replaced => "";
 } }
 
 rules! { pub(crate) ON_DEPLOYMENT_CONFIGS of DeploymentConfig {
@@ -85,6 +97,81 @@ fn agent_namespace(subject: &Subject<'_, DeploymentConfig>, findings: &mut Findi
     if let Some(Err(fault)) = given.map(InstallNamespace::parse) {
         findings.deny(fault.at(agent_path(), INSTALL_NAMESPACE));
     }
+}
+
+fn addon_replaced(subject: &Subject<'_, Addon>, findings: &mut Findings) {
+    let references = || readable(every_reference(subject));
+    let mut templates = references().filter(|(_, one)| is_kind(one.config(), Kind::Template));
+    let found = templates.find_map(|(_, template)| {
+        let namespace = other_namespace(subject, &template)?;
+        Some((namespace, template))
+    });
+    let Some((namespace, template)) = found else {
+        return;
+    };
+    let mut seen = BTreeSet::new();
+    for (at, config) in references().filter(|(_, one)| is_kind(one.config(), Kind::DeploymentConfig)) {
+        let is_new = seen.insert((config.namespace().map(str::to_owned), config.name().to_owned()));
+        if is_new && has_default(subject.facts, &config) {
+            warn_replaced(&at.path, &config, &namespace, &template, findings);
+        }
+    }
+}
+
+fn own_replaced(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
+    let Some(addon) = subject.facts.addon(subject.name).filter(|addon| !addon.merges) else {
+        return;
+    };
+    let Some((path, config)) = own(subject, addon, Kind::DeploymentConfig).into_iter().next() else {
+        return;
+    };
+    if !has_default(subject.facts, &config) {
+        return;
+    }
+    let template = template_of(subject, addon).map(|(_, template)| template);
+    let found = template.and_then(|template| Some((other_namespace(subject, &template)?, template)));
+    if let Some((namespace, template)) = found {
+        warn_replaced(&path, &config, &namespace, &template, findings);
+    }
+}
+
+/// Returns whether an AddOnDeploymentConfig has OCM's default namespace, which the API server sets if the author has set none.
+fn has_default(facts: &Facts, config: &ConfigReference) -> bool {
+    config.name() != RESERVED_NO_DEFAULT
+        && namespace_of(facts, config).is_some_and(|namespace| namespace == DEFAULT_INSTALL_NAMESPACE)
+}
+
+/// Returns the first namespace of a template's manifests that is not OCM's default.
+fn other_namespace<K: subject::Kind>(
+    subject: &Subject<'_, K>,
+    reference: &ConfigReference,
+) -> Option<String> {
+    let template = usable_template(subject, reference)?;
+    let manifests = template.agent.pointer("/workload/manifests")?.as_array()?.iter();
+    let manifests = manifests.take_while(|_| subject.effort.spend(1));
+    let mut namespaces =
+        manifests.filter_map(|manifest| manifest.get("metadata")?.get("namespace")?.as_str());
+    let other = namespaces.find(|namespace| !["", DEFAULT_INSTALL_NAMESPACE].contains(namespace));
+    other.map(str::to_owned)
+}
+
+fn warn_replaced(
+    path: &Path,
+    config: &ConfigReference,
+    namespace: &str,
+    template: &ConfigReference,
+    findings: &mut Findings,
+) {
+    let place = format!("{}/{}", config.namespace().unwrap_or_default(), config.name());
+    let detail = format!(
+        "its default agentInstallNamespace, {}, replaces namespace {} of template {}",
+        quoted(DEFAULT_INSTALL_NAMESPACE),
+        quoted(namespace),
+        quoted(template.name())
+    );
+    let fault = Fault::of_text(Class::Forbidden, &place, detail);
+    let fault = fault.hint("set it to \"\" to keep the namespace");
+    findings.warn(fault.at(path.clone(), REPLACED));
 }
 
 fn warn_reserved(text: Option<&str>, path: impl Fn() -> Path, findings: &mut Findings) {

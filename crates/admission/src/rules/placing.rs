@@ -87,7 +87,12 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
     for (name, _) in placements.take_while(|_| effort.spend(1)) {
         let place = (namespace, &**name);
         let addons = facts.addons.iter().take_while(|_| effort.spend(1));
-        let users = addons.filter(|(_, says)| installs(says, place) || rolls(says, place));
+        let mut installed = false;
+        let users = addons.filter(|(_, says)| {
+            let installs = installs(says, place);
+            installed |= installs;
+            installs || rolls(says, place)
+        });
         let addons: Vec<String> = users.map(|(addon, _)| quoted(addon)).collect();
         let (Some(found), Some(first)) = (known(facts, place), addons.first()) else {
             continue;
@@ -104,8 +109,14 @@ fn binding_in_use(subject: &Subject<'_, SetBinding>, findings: &mut Findings) {
             more => format!("add-on {first} and {more} more use"),
         };
         let all = found.clusters.len();
-        let detail =
-            format!("placement {name}, which {used_by}, has {lost} of its {all} clusters from this set");
+        let effect = if installed {
+            "the add-on is uninstalled there"
+        } else {
+            "changes of spec.configuration no longer reach them"
+        };
+        let detail = format!(
+            "placement {name}, which {used_by}, has {lost} of its {all} clusters from this set: unless another bound set has them, {effect}"
+        );
         let fault = Fault::of_text(Class::Forbidden, subject.body.set, detail);
         findings.warn(fault.at(Path::root().key("spec").key("clusterSet"), BINDING_IN_USE));
     }

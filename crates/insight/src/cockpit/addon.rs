@@ -38,8 +38,12 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     let health = conditions.health(&clusters);
     let phase = phase(&outlook, &counts, &conditions);
     let eta = match phase {
-        Phase::Progressing | Phase::Waiting => of_addon(&outlook, watch.pace(), now),
+        Phase::Progressing | Phase::Waiting if counts.done < counts.total => {
+            of_addon(&outlook, watch.pace(), now)
+        }
         Phase::Done
+        | Phase::Progressing
+        | Phase::Waiting
         | Phase::Paused
         | Phase::Unapproved
         | Phase::Stopped
@@ -351,6 +355,13 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
         () if has_undone => Phase::Stopped,
         // Every cluster has had its turn, and the add-on as a whole is not ready.
         () if done == total && conditions.stalled().is_some() => Phase::Failed,
+        () if done == total
+            && conditions
+                .reconciling()
+                .is_some_and(|one| *one.reason == Reason::Progressing) =>
+        {
+            Phase::Progressing
+        }
         () if done == total && conditions.reconciling().is_some() => Phase::Waiting,
         () if done == total => Phase::Done,
         () if has_paused => Phase::Paused,

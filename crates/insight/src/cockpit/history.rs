@@ -2,7 +2,7 @@
 //!
 //! A hub keeps no more: a status has the desired, last applied and last known good configuration, and events expire after an hour.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -10,13 +10,17 @@ use serde_json::{Value, json};
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::{API_VERSION, Target};
 use super::steer::CHANGE_CAUSE;
+use crate::layout::first_sorted;
+use kubernetes::field::counted;
 use store::{Undone, terms};
 
 /// The heading of events that agents of clusters can have written.
 const OF_CLUSTERS: &str =
     "events in namespaces of clusters (written by the controllers or by the cluster's agent)";
 /// The most events that are listed.
-const MOST_EVENTS: usize = 20;
+const MOST_EVENTS: usize = 10;
+/// The most clusters of an event that are named.
+const MOST_NAMED: usize = 3;
 
 /// Returns the history of a rollout from its object and the events about it: of the controllers, and in namespaces of clusters.
 pub fn history(
@@ -78,18 +82,78 @@ fn section(heading: &str, events: &[Value], width: usize, now: Timestamp) -> Vec
         return Vec::new();
     }
     told.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    let told = shared(&told);
     let most = if width == WHOLE { usize::MAX } else { MOST_EVENTS };
     let more = told.len().saturating_sub(most);
     let mut page = vec![Line::of(Tone::Strong, heading)];
-    page.extend(
-        told.iter()
-            .take(most)
-            .map(|(at, event)| event_line(event, *at, now)),
-    );
+    let named = if width == WHOLE { usize::MAX } else { MOST_NAMED };
+    page.extend(told.iter().take(most).map(|one| one.line(named, now)));
     if more > 0 {
-        page.push(Line::of(Tone::Faint, format!("  and {more} earlier ones")));
+        let text = format!("  and {more} earlier ones; all: `-o wide`");
+        page.push(Line::of(Tone::Faint, text));
     }
     page
+}
+
+/// Events of several clusters with the same reason and message.
+struct SharedEvent<'a> {
+    event: &'a Value,
+    /// When the last of them happened.
+    at: Timestamp,
+    /// The namespaces of their objects; none for objects without one.
+    namespaces: BTreeSet<String>,
+}
+
+/// Puts together what several clusters report, from the last event to the first. A cluster that reports the same twice is listed twice.
+fn shared<'a>(told: &[(Timestamp, &'a Value)]) -> Vec<SharedEvent<'a>> {
+    let mut all: Vec<SharedEvent<'a>> = Vec::new();
+    let mut known: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
+    for (at, event) in told {
+        let place = namespace(event);
+        let positions = known.entry((text(event, "/reason"), message(event))).or_default();
+        let is_open = |one: &SharedEvent<'_>| !place.is_empty() && !one.namespaces.contains(&place);
+        let open = positions
+            .iter()
+            .copied()
+            .find(|at| all.get(*at).is_some_and(is_open));
+        if let Some(one) = open.and_then(|at| all.get_mut(at)) {
+            one.namespaces.insert(place);
+            continue;
+        }
+        positions.push(all.len());
+        all.push(SharedEvent {
+            event,
+            at: *at,
+            namespaces: Some(place)
+                .filter(|place| !place.is_empty())
+                .into_iter()
+                .collect(),
+        });
+    }
+    all
+}
+
+impl SharedEvent<'_> {
+    fn line(&self, named: usize, now: Timestamp) -> Line {
+        let is_warning = text(self.event, "/type") == "Warning";
+        let tone = if is_warning { Tone::Bad } else { Tone::Plain };
+        let places: Vec<String> = self.namespaces.iter().cloned().collect();
+        let place = match places.as_slice() {
+            [] => String::new(),
+            [one] => format!("{one}: "),
+            more => format!(
+                "{} ({}): ",
+                counted(more.len(), "cluster"),
+                first_sorted(more, named)
+            ),
+        };
+        Line::of(
+            Tone::Faint,
+            format!("  {}", padded(&format!("{} ago", between(self.at, now)), 12)),
+        )
+        .and(tone, format!("{}  ", text(self.event, "/reason")))
+        .and(Tone::Plain, format!("{place}{}", message(self.event)))
+    }
 }
 
 fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
@@ -192,25 +256,49 @@ fn time(event: &Value) -> Option<Timestamp> {
     fields.iter().find_map(|field| text(event, field).parse().ok())
 }
 
-fn event_line(event: &Value, at: Timestamp, now: Timestamp) -> Line {
-    let tone = if text(event, "/type") == "Warning" {
-        Tone::Bad
-    } else {
-        Tone::Plain
-    };
-    let message = [text(event, "/note"), text(event, "/message")].concat();
-    let place = ["/regarding/namespace", "/involvedObject/namespace"]
+fn message(event: &Value) -> String {
+    [text(event, "/note"), text(event, "/message")].concat()
+}
+
+/// Returns the namespace of the object that an event is about.
+fn namespace(event: &Value) -> String {
+    ["/regarding/namespace", "/involvedObject/namespace"]
         .map(|field| text(event, field))
-        .concat();
-    let place = if place.is_empty() {
-        String::new()
-    } else {
-        format!("{place}: ")
-    };
-    Line::of(
-        Tone::Faint,
-        format!("  {}", padded(&format!("{} ago", between(at, now)), 12)),
-    )
-    .and(tone, format!("{}  ", text(event, "/reason")))
-    .and(Tone::Plain, format!("{place}{message}"))
+        .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_several_clusters_report_is_one_line() {
+        let event = |cluster: &str, second: i64, reason: &str| {
+            json!({"reason": reason, "note": "done", "regarding": {"namespace": cluster},
+                "eventTime": Timestamp::from_second(second).expect("a time").to_string()})
+        };
+        let mut events: Vec<Value> = (1..=12)
+            .map(|at| event(&format!("c{at}"), at, "Installed"))
+            .collect();
+        // The second report of a cluster is another event.
+        events.push(event("c2", 40, "Installed"));
+        events.push(event("c3", 50, "Broken"));
+        let now = Timestamp::from_second(60).expect("a time");
+        let lines = |width| -> Vec<String> {
+            let page = section("events", &events, width, now);
+            page.iter().map(Line::text).collect()
+        };
+        let expected = [
+            "events",
+            "  10s ago     Broken  c3: done",
+            "  20s ago     Installed  12 clusters (c1 c2 c3 and 9 more): done",
+            "  58s ago     Installed  c2: done",
+        ];
+        assert_eq!(lines(100), expected);
+        assert!(lines(WHOLE)[2].contains("c10 c11 c12"), "{:?}", lines(WHOLE));
+        let own: Vec<Value> = (0..15)
+            .map(|at| json!({"reason": "Ready", "eventTime": Timestamp::from_second(at).expect("a time").to_string()}))
+            .collect();
+        assert_eq!(section("events", &own, 100, now).len(), 12);
+    }
 }

@@ -9,7 +9,7 @@ use super::cluster::ClusterView;
 use super::health::HealthState;
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::Picture;
-use super::summary::{others, unwell, wave_of};
+use super::summary::{others, unwell, waits_for, wave_of};
 use super::text::{bar, cluster_tone, tone};
 
 /// The widest name.
@@ -31,17 +31,21 @@ pub fn list(pictures: &[Picture], width: usize, is_wide: bool, now: Timestamp) -
         padded("DONE", 11),
         "OTHERS"
     );
-    let rows = pictures.iter().map(|picture| {
-        let row = row(picture, name_width, now);
-        let detail = detail(picture).filter(|_| is_wide);
-        detail
-            .into_iter()
-            .fold(row, |row, detail| row.and(Tone::Faint, format!("  {detail}")))
-    });
-    std::iter::once(Line::of(Tone::Faint, title))
+    let rows = pictures.iter().map(|picture| row(picture, name_width, now));
+    let mut page: Vec<Line> = std::iter::once(Line::of(Tone::Faint, title))
         .chain(rows)
-        .map(|line| line.cut(width))
-        .collect()
+        .collect();
+    if is_wide {
+        let widest = page.iter().map(Line::width).max().unwrap_or_default();
+        let details = pictures.iter().map(detail);
+        let details = std::iter::once(Some("MESSAGE".to_owned())).chain(details);
+        for (line, detail) in page.iter_mut().zip(details) {
+            let Some(detail) = detail else { continue };
+            let gap = " ".repeat(widest.saturating_sub(line.width()).saturating_add(2));
+            *line = std::mem::take(line).and(Tone::Faint, format!("{gap}{detail}"));
+        }
+    }
+    page.into_iter().map(|line| line.cut(width)).collect()
 }
 
 /// Returns the same for a narrow page: columns as wide as they need, with a bar in place of the wave.
@@ -74,9 +78,6 @@ pub fn compact_list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<L
             )
             .and(Tone::Plain, "  ");
         let line = bar(line, &picture.counts, BAR);
-        let numbers: Vec<String> = others(&picture.counts)
-            .chain(unwell(&picture.counts, &picture.health))
-            .collect();
         let next = picture.next.as_ref().filter(|next| next.at > now);
         let next = next.map_or_else(String::new, |next| {
             format!(" (next in {})", between(now, next.at))
@@ -86,7 +87,7 @@ pub fn compact_list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<L
             format!(
                 " {}  {}{next}",
                 padded(&done(picture), done_width),
-                numbers.join(", ")
+                not_done(picture)
             ),
         )
     });
@@ -94,6 +95,15 @@ pub fn compact_list(pictures: &[Picture], width: usize, now: Timestamp) -> Vec<L
         .chain(rows)
         .map(|line| line.cut(width))
         .collect()
+}
+
+/// Returns the numbers of clusters that are not done or not well, and what the rollout as a whole waits for.
+fn not_done(picture: &Picture) -> String {
+    let reason = waits_for(picture).map(|(reason, _)| reason.to_owned());
+    let all = others(&picture.counts)
+        .chain(unwell(&picture.counts, &picture.health))
+        .chain(reason);
+    all.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns what a rollout waits for, or what is wrong with it.
@@ -107,6 +117,7 @@ fn detail(picture: &Picture) -> Option<String> {
         .clone()
         .or_else(|| (!approvals.is_empty()).then(|| approvals.join("; ")))
         .or_else(|| picture.notices.first().cloned())
+        .or_else(|| waits_for(picture).map(|(_, message)| message.to_owned()))
         .or_else(|| health.cloned())
 }
 
@@ -126,13 +137,7 @@ fn row(picture: &Picture, name_width: usize, now: Timestamp) -> Line {
             Tone::Plain,
             format!("  {}  {}  ", padded(&wave, 7), padded(&done, 11)),
         )
-        .and(
-            Tone::Plain,
-            others(&picture.counts)
-                .chain(unwell(&picture.counts, &picture.health))
-                .collect::<Vec<_>>()
-                .join(", "),
-        );
+        .and(Tone::Plain, not_done(picture));
     let next = picture.next.as_ref().filter(|next| next.at > now);
     match next {
         Some(next) => line.and(Tone::Faint, format!(" (next in {})", between(now, next.at))),

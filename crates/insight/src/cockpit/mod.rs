@@ -48,7 +48,7 @@ pub use history::{history, history_json};
 pub use line::{Line, Piece, Tone, WHOLE};
 pub use list::{compact_list, list, rows};
 pub use navigation::{Effect, Key, Order, Page, Question, View};
-pub use ownership::{conflicting, owners_of_spec, programs};
+pub use ownership::{OwnedField, conflicting, managers, of_programs, owners_of_spec};
 pub use picture::*;
 pub use revisions::{Revision, decision_lines, decisions, revision_lines, revisions};
 pub use steer::{CHANGE_CAUSE, Refusal, Steer, SteerClient, Verb, steer};

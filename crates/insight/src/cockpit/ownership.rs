@@ -2,6 +2,8 @@
 //!
 //! Values that users wrote with kubectl are overwritten. A program would restore the values that it applies, so these are a conflict.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 /// Field managers of people: what they wrote by hand, they change by hand.
@@ -12,27 +14,51 @@ fn is_by_hand(manager: &str) -> bool {
     OF_PEOPLE.iter().any(|tool| manager.starts_with(tool))
 }
 
-/// Returns the owners that are programs.
-pub fn programs(owners: &[String]) -> Vec<String> {
-    let programs = owners.iter().filter(|owner| !is_by_hand(owner));
-    programs.cloned().collect()
+/// A field and the field manager that owns it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnedField {
+    /// The field manager.
+    pub manager: String,
+    /// The path of the field.
+    pub field: String,
 }
 
-/// Returns the field managers that an API server names in the causes (reason, message) of a conflict:
-/// `conflict with "kubectl-annotate" using v1`; none if it is one of revisions.
-pub fn conflicting<'c>(causes: impl IntoIterator<Item = (&'c str, &'c str)>) -> Vec<String> {
-    let mut all: Vec<String> = causes
+impl OwnedField {
+    pub(super) fn new(manager: impl Into<String>, field: impl Into<String>) -> Self {
+        Self {
+            manager: manager.into(),
+            field: field.into(),
+        }
+    }
+}
+
+/// Returns the fields that programs own.
+pub fn of_programs(owned: &[OwnedField]) -> Vec<&OwnedField> {
+    owned.iter().filter(|one| !is_by_hand(&one.manager)).collect()
+}
+
+/// Returns each field manager once.
+pub fn managers<'o>(owned: impl IntoIterator<Item = &'o OwnedField>) -> Vec<String> {
+    let all: BTreeSet<&String> = owned.into_iter().map(|one| &one.manager).collect();
+    all.into_iter().cloned().collect()
+}
+
+/// Returns what an API server names in the causes (reason, message, field) of a conflict: the field manager of
+/// `conflict with "kubectl-annotate" using v1` and the field; nothing if it is a conflict of revisions.
+pub fn conflicting<'c>(causes: impl IntoIterator<Item = (&'c str, &'c str, &'c str)>) -> Vec<OwnedField> {
+    let all: BTreeSet<OwnedField> = causes
         .into_iter()
-        .filter(|(reason, _)| *reason == "FieldManagerConflict")
-        .map(|(_, message)| message.split('"').nth(1).unwrap_or(message).to_owned())
+        .filter(|(reason, _, _)| *reason == "FieldManagerConflict")
+        .map(|(_, message, field)| {
+            let manager = message.split('"').nth(1).unwrap_or(message);
+            OwnedField::new(manager, field.trim_start_matches('.'))
+        })
         .collect();
-    all.sort();
-    all.dedup();
-    all
+    all.into_iter().collect()
 }
 
 /// Returns the other field managers that own anything of the spec of an object.
-pub fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
+pub fn owners_of_spec(object: &Value, own: &str) -> Vec<OwnedField> {
     let entries = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
@@ -41,7 +67,7 @@ pub fn owners_of_spec(object: &Value, own: &str) -> Vec<String> {
     let managers = managers.filter_map(|entry| entry.get("manager")?.as_str());
     managers
         .filter(|manager| *manager != own)
-        .map(str::to_owned)
+        .map(|manager| OwnedField::new(manager, "spec"))
         .collect()
 }
 
@@ -85,14 +111,25 @@ mod tests {
     }
 
     #[test]
-    fn each_manager_in_conflict_is_named_once() {
+    fn each_field_in_conflict_is_named_once_with_its_manager() {
         let owned = "FieldManagerConflict";
         let causes = [
-            (owned, "conflict with \"flux\" using v1"),
-            (owned, "conflict with \"flux\""),
-            (owned, "told in other words"),
-            ("Other", "no \"manager\""),
+            (owned, "conflict with \"flux\" using v1", ".spec.suspend"),
+            (owned, "conflict with \"flux\"", ".spec.suspend"),
+            (owned, "conflict with \"flux\"", ".spec.a"),
+            (owned, "in other words", ""),
+            ("Other", "no \"manager\"", ".spec"),
         ];
-        assert_eq!(conflicting(causes), ["flux", "told in other words"]);
+        let found = conflicting(causes);
+        let expected = [
+            ("flux", "spec.a"),
+            ("flux", "spec.suspend"),
+            ("in other words", ""),
+        ];
+        assert_eq!(
+            found,
+            expected.map(|(manager, field)| OwnedField::new(manager, field))
+        );
+        assert_eq!(managers(&found), ["flux", "in other words"]);
     }
 }

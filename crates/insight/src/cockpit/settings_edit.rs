@@ -3,9 +3,11 @@
 //! Decides the patch, who else owns what it changes, and its description. A list in a merge patch is replaced as a whole, so the
 //! patch goes with the revision that it was made from.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
-use super::ownership::owners_of;
+use super::ownership::{OwnedField, owners_of};
 use super::writing::{Form, Writing};
 use store::Kind;
 
@@ -19,8 +21,8 @@ pub(super) struct SettingsEdit<'a> {
     placements: Option<Vec<Value>>,
     says: Vec<String>,
     takes: Vec<String>,
-    /// The fields that change, as `fieldsV1` names them.
-    touched: Vec<Vec<String>>,
+    /// The fields that change, as users and as `fieldsV1` name them.
+    touched: Vec<(String, Vec<String>)>,
 }
 
 impl<'a> SettingsEdit<'a> {
@@ -40,7 +42,7 @@ impl<'a> SettingsEdit<'a> {
     /// Sets a field for all placements, or for one, as `namespace/name`.
     pub(super) fn set(&mut self, place: Option<&str>, key: &str, value: Value) {
         self.says.push(format!("{}={value}", told(place, key)));
-        self.touched.push(fields(place, key));
+        self.touched.push((told(place, key), fields(place, key)));
         match place {
             None => {
                 self.all.insert(key.to_owned(), value);
@@ -60,7 +62,7 @@ impl<'a> SettingsEdit<'a> {
     /// Removes a field for all placements, or for one.
     pub(super) fn take(&mut self, place: Option<&str>, key: &str) {
         self.takes.push(told(place, key));
-        self.touched.push(fields(place, key));
+        self.touched.push((told(place, key), fields(place, key)));
         match place {
             None => {
                 self.all.insert(key.to_owned(), Value::Null);
@@ -96,18 +98,16 @@ impl<'a> SettingsEdit<'a> {
         } else {
             Form::Merge
         };
-        let mut owners: Vec<String> = self
-            .touched
-            .iter()
-            .flat_map(|path| owners_of(self.object, path))
-            .collect();
-        owners.sort();
-        owners.dedup();
+        let owners = self.touched.iter().flat_map(|(field, path)| {
+            let managers = owners_of(self.object, path).into_iter();
+            managers.map(move |manager| OwnedField::new(manager, field))
+        });
+        let owners: BTreeSet<OwnedField> = owners.collect();
         Writing {
             body: json!({"apiVersion": Kind::Rollout.api_version(), "kind": Kind::Rollout.address().kind,
                 "metadata": {"name": self.addon}, "spec": spec}),
             form,
-            owners,
+            owners: owners.into_iter().collect(),
             says: self.says,
             takes: self.takes,
             more: Vec::new(),
@@ -159,7 +159,10 @@ mod tests {
         edit.set(Some("default/c"), "promotedAt", json!("2030-01-01T00:00:00Z"));
         let writing = edit.writing();
         assert_eq!(writing.form, Form::Merge);
-        assert_eq!(writing.owners, ["argocd"]);
+        assert_eq!(
+            writing.owners,
+            [OwnedField::new("argocd", "spec.placements[default/a].pause")]
+        );
         assert_eq!(
             writing.body["spec"],
             json!({"pause": null, "placements": [

@@ -141,7 +141,30 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         rollout: ask.picture.target.told(),
         why,
     })?;
+    let note = found.note.into_iter().chain(still_paused(ask));
+    let note: Vec<String> = note.collect();
+    let found = Writing {
+        note: (!note.is_empty()).then(|| note.join("; ")),
+        ..found
+    };
     Ok(found.addressed(ask))
+}
+
+/// Returns what ends a pause under which a verb has no effect yet.
+fn still_paused(ask: Steer<'_>) -> Option<String> {
+    if matches!(ask.verb, Verb::Pause(_) | Verb::Resume(_)) {
+        return None;
+    }
+    let paused = ask.picture.paused.as_ref()?;
+    let is_own = ask.picture.target.kind == TargetKind::ManagedClustersUpgrade
+        || setting(ask, None, "pause").is_some()
+        || !paused_placements(ask).is_empty();
+    let end = if is_own {
+        format!("run `tidegate rollout resume {}`", ask.picture.target.told())
+    } else {
+        "remove spec.pause of the RolloutProfile".to_owned()
+    };
+    Some(format!("{paused}; to continue, {end}"))
 }
 
 const NO_RETRY: &str = "the agents of an add-on retry automatically, and a failure ends as soon as they succeed; fix the cause, which \

@@ -48,6 +48,13 @@ pub(super) fn unwell(counts: &Counts, health: &RolloutHealth) -> impl Iterator<I
         .map(|(count, what)| format!("{count} {what}"))
 }
 
+/// Returns the reason and the message of a wait of the rollout as a whole: no cluster waits.
+pub(super) fn waits_for(picture: &Picture) -> Option<(&str, &str)> {
+    let RolloutHealth { reason, message, .. } = &picture.health;
+    let is_whole = picture.phase == Phase::Waiting && picture.counts.done == picture.counts.total;
+    (is_whole && !reason.is_empty()).then_some((reason, message))
+}
+
 /// Returns which wave goes, and how many there are, batches counted; nothing where placements go beside each other.
 pub(super) fn wave_of(picture: &Picture) -> Option<(usize, usize)> {
     let first = picture.waves.first()?;

@@ -11,7 +11,7 @@ use super::cluster::{ClusterState, ClusterView, Counts};
 use super::health::{HealthState, is_done_unwell};
 use super::line::{Line, Tone, WHOLE, between, length, padded};
 use super::picture::{Change, Content, Phase, Picture};
-use super::summary::{others, unwell, wave_of};
+use super::summary::{others, unwell, waits_for, wave_of};
 use super::wave::{Wave, WaveState};
 
 /// The most reasons of one kind of a wave.
@@ -117,6 +117,10 @@ fn head(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
     );
     let asked = picture.approvals.iter().map(AskedApproval::told);
     rows.extend(asked.map(|asked| ("approve", Tone::Soaking, asked)));
+    rows.extend(
+        waits_for(picture)
+            .map(|(reason, message)| ("waiting", Tone::Soaking, format!("{reason}: {message}"))),
+    );
     let next = picture.next.as_ref().filter(|next| next.at > now);
     rows.extend(next.map(|next| {
         let text = format!("in {}: {}", between(now, next.at), next.what);

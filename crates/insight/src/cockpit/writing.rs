@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use super::ownership::OwnedField;
+
 /// What a verb writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Writing {
@@ -11,8 +13,8 @@ pub struct Writing {
     pub body: Value,
     /// Which of them.
     pub form: Form,
-    /// The field managers that own what a merge patch changes.
-    pub owners: Vec<String>,
+    /// The fields that a merge patch changes, with their owners.
+    pub owners: Vec<OwnedField>,
     /// Written fields.
     pub says: Vec<String>,
     /// Removed fields.

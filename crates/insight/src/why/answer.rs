@@ -198,7 +198,7 @@ pub struct Answer {
     pub ready: usize,
     /// How many of them are waiting without a fault.
     pub waiting: usize,
-    /// The causes, the one of most clusters first.
+    /// The causes: first those that an administrator must fix, and of these first those that are not about other clusters.
     pub groups: Vec<Group>,
     /// The chain of the cluster that was asked about, or of the first cluster of each cause.
     pub chains: Vec<Chain>,

@@ -89,7 +89,7 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
         groups,
     } = found;
     let mut found: Vec<(Group, Chain)> = groups.into_values().collect();
-    found.sort_by_key(|(group, _)| (rank(group.grade), std::cmp::Reverse(group.clusters.len())));
+    found.sort_by_key(|(group, _)| (order(group), std::cmp::Reverse(group.clusters.len())));
     match asked {
         None => chains.extend(found.iter().map(|(_, chain)| chain.clone())),
         Some(cluster) if chains.is_empty() => chains.push(case.chain(cluster).0),
@@ -105,7 +105,8 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     let known: BTreeSet<&str> = of_clusters.iter().map(|group| group.cause.id).collect();
     let whole = whole(case, concerned.is_empty(), &known);
     let whole = whole.into_iter().filter(is_reported).map(|whole| whole.group);
-    let groups = whole.chain(of_clusters).collect();
+    let mut groups: Vec<Group> = whole.chain(of_clusters).collect();
+    groups.sort_by_key(order);
     Answer {
         addon: case.view.addon.name.to_string(),
         leaving: case.view.addon.meta.deleting,
@@ -119,14 +120,16 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     }
 }
 
-/// What an administrator has to do comes first, what is meant to be so last.
-fn rank(grade: Grade) -> u8 {
-    match grade {
+/// What an administrator has to do comes first, what is meant to be so last. Clusters that fail come before those that only wait
+/// for them, however many those are.
+fn order(group: &Group) -> (u8, bool) {
+    let rank = match group.grade {
         Grade::Fault => 0,
         Grade::Waits(_) => 1,
         Grade::Absent => 2,
         Grade::Meant => 3,
-    }
+    };
+    (rank, super::turn::waits_for_others(group.cause))
 }
 
 /// What was found out about the clusters so far.

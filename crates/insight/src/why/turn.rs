@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 
 use super::answer::{Cause, Grade};
-use super::causes;
+use super::causes::{self, CauseDoc};
 use super::command::{list_placements, quoted};
 use super::context::Context;
 use super::placements::{DecidedGroup, group_text, place};
@@ -416,6 +416,19 @@ fn dependency(cluster: &str, turn: &Turn) -> Cause {
         | TurnSubject::Approval(_)
         | TurnSubject::Config(_) => cause,
     }
+}
+
+/// Returns whether the cause of a cluster is the state of other clusters or of another add-on.
+pub(super) fn waits_for_others(cause: &CauseDoc) -> bool {
+    [
+        causes::SLOT,
+        causes::TURN_OF_GROUP,
+        causes::FAILURES,
+        causes::MANDATORY,
+        causes::TURN,
+        causes::DEPENDENCY,
+    ]
+    .contains(&cause)
 }
 
 fn ends<'s>(stages: &'s [(&str, Stage)]) -> impl Iterator<Item = Timestamp> + 's {

@@ -198,10 +198,13 @@ impl Case<'_> {
         let status = self.status();
         let counts = status.clusters_summary.unwrap_or_default();
         let count = |number: i64| usize::try_from(number).unwrap_or_default();
-        let mut groups = self.of_clusters();
-        groups.extend(self.of_holds());
-        groups.extend(self.of_upgrade());
-        groups.sort_by_key(|group| (group.act, std::cmp::Reverse(group.clusters.len())));
+        let mut groups = self.of_upgrade();
+        // Clusters that fail come before those that wait because of them, however many those are.
+        for mut some in [self.of_clusters(), self.of_holds()] {
+            some.sort_by_key(|group| std::cmp::Reverse(group.clusters.len()));
+            groups.append(&mut some);
+        }
+        groups.sort_by_key(|group| group.act);
         UpgradeAnswer {
             upgrade,
             phase: status.phase.clone(),

@@ -13,6 +13,8 @@ use store::{Kind, ObjectKey, Signal, Status, Work, Workload};
 
 /// The most manifests of a work that are shown.
 const MOST_MANIFESTS: usize = 5;
+/// What OCM's work agent reports for every object that does not exist.
+const NOT_THERE: &str = "Resource is not available";
 
 /// Adds what the works say; returns the first cause among them.
 pub(super) fn follow<'w>(
@@ -22,7 +24,7 @@ pub(super) fn follow<'w>(
 ) -> Option<Cause> {
     let mut first = None;
     for work in works.filter(|work| work.hook.is_none()) {
-        let cause = one(work);
+        let mut cause = one(work);
         let mut link = Link::new(name(work), signals(work));
         let below = cause
             .as_ref()
@@ -34,6 +36,9 @@ pub(super) fn follow<'w>(
             .iter()
             .position(|trouble| trouble.is_named)
             .unwrap_or_default();
+        if let Some((cause, trouble)) = cause.as_mut().zip(below.get(named)) {
+            add_reason(cause, trouble);
+        }
         for (position, Trouble { mut link, .. }) in below.into_iter().enumerate() {
             link.stops = stops && position == named;
             links.push(link);
@@ -94,6 +99,20 @@ fn one(work: &Work) -> Option<Cause> {
     }
 }
 
+/// Adds to a cause what the manifest that it is about reports. The failure of an application already contains its message.
+fn add_reason(cause: &mut Cause, trouble: &Trouble) {
+    if !trouble.is_named || trouble.reason.is_empty() {
+        return;
+    }
+    if cause.doc == causes::WORKLOAD {
+        cause.detail.extend([": ", &trouble.reason]);
+    } else if cause.doc == causes::UNAVAILABLE {
+        cause
+            .detail
+            .extend([": ", &trouble.link.object, ": ", &trouble.reason]);
+    }
+}
+
 fn is_short(workload: &Workload) -> bool {
     matches!((workload.desired, workload.ready), (Some(desired), ready) if ready.unwrap_or_default() < desired)
 }
@@ -136,6 +155,8 @@ struct Trouble {
     link: Link,
     /// Whether the cause is about it, so that the chain stops there and not at what only suffers from it.
     is_named: bool,
+    /// What the agent reports about it, apart from its replicas.
+    reason: String,
 }
 
 /// The manifests of a work that something is said about: refused, not there, or short of replicas. The first that the cause is about is
@@ -200,17 +221,22 @@ fn trouble(manifest: &Value, cause: &Cause, missing: Option<&Workload>) -> Optio
     let wanted = number(["Replicas", "DesiredNumberScheduled"]);
     let ready = number(["ReadyReplicas", "NumberReady"]).unwrap_or_default();
     let short = wanted.filter(|wanted| ready < *wanted);
+    let of_failing = |name: &str| failing?.get(name).and_then(Value::as_str);
+    let message = of_failing("message").unwrap_or_default();
     let mut said: Vec<String> = short
         .map(|wanted| format!("{ready}/{wanted} ready"))
         .into_iter()
         .collect();
-    said.extend(failing.map(|condition| {
-        let text = |name: &str| condition.get(name).and_then(Value::as_str).unwrap_or_default();
-        format!("{} False: {}", text("type"), text("message"))
-    }));
+    said.extend(of_failing("type").map(|kind| format!("{kind} False: {message}")));
     if said.is_empty() {
         return None;
     }
+    let texts: Vec<String> = values.into_iter().flatten().filter_map(feedback_text).collect();
+    let own =
+        Some(message).filter(|message| !(message.is_empty() || short.is_some() && *message == NOT_THERE));
+    let reasons: Vec<&str> = own.into_iter().chain(texts.iter().map(String::as_str)).collect();
+    let reason = reasons.join(", ");
+    said.extend(texts);
     let (kind, namespace, name) = (meta("kind"), meta("namespace"), meta("name"));
     let kind = if kind.is_empty() { meta("resource") } else { kind };
     let object = if namespace.is_empty() {
@@ -221,9 +247,16 @@ fn trouble(manifest: &Value, cause: &Cause, missing: Option<&Workload>) -> Optio
     let is_short = missing.is_some_and(|workload| {
         (meta("resource"), namespace, name) == (&*workload.resource, &*workload.namespace, &*workload.name)
     });
-    let failing = failing.and_then(|condition| condition.get("type")?.as_str());
     Some(Trouble {
         link: Link::new(object, said.join(", ")),
-        is_named: is_about(cause, failing, is_short),
+        is_named: is_about(cause, of_failing("type"), is_short),
+        reason,
     })
+}
+
+/// Returns a text that a feedback rule of the template has read, such as the reason of a condition.
+fn feedback_text(value: &Value) -> Option<String> {
+    let text = value.pointer("/fieldValue/string")?.as_str()?;
+    let name = value.get("name")?.as_str()?;
+    (!text.is_empty()).then(|| format!("{name} {text}"))
 }

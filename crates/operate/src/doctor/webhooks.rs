@@ -241,6 +241,22 @@ pub fn endpoints(lists: &WebhookLists) -> Vec<Endpoint> {
     places.into_iter().collect()
 }
 
+/// Returns the names of the webhooks of ours that are registered.
+pub(crate) fn registered_names(lists: &WebhookLists) -> BTreeSet<&str> {
+    let all = hooks(&lists.mutating).into_iter().chain(hooks(&lists.validating));
+    let ours = all.filter(|(_, webhook)| is_ours(webhook));
+    ours.map(|(_, webhook)| text(webhook, "name")).collect()
+}
+
+/// Returns the first webhook of ours that has a `caBundle`: its configuration and its position there.
+pub(crate) fn with_bundle(configurations: &[Value]) -> Option<(&str, usize)> {
+    configurations.iter().find_map(|one| {
+        let mut list = one.get("webhooks")?.as_array()?.iter();
+        let at = list.position(|webhook| is_ours(webhook) && !Endpoint::of(webhook).ca_bundle.is_empty())?;
+        Some((name(one), at))
+    })
+}
+
 /// Returns whether the path of a webhook of ours ends in a secret.
 pub(crate) fn has_secret(lists: &WebhookLists) -> bool {
     let all = hooks(&lists.mutating).into_iter().chain(hooks(&lists.validating));

@@ -17,7 +17,7 @@ use crate::cli::doctor::whoami;
 use crate::cli::print::{is_coloured, is_terminal};
 use crate::cli::rollout::hub::{settings, settings_with_notes};
 use crate::cli::rollout::pulse::Pulse;
-use crate::cli::rollout::run::{remembered_lines, steered};
+use crate::cli::rollout::run::{Steering, remembered_lines, steered};
 use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
@@ -245,7 +245,13 @@ fn written(
     verb: &Verb,
     request: Request,
 ) -> Result<Vec<Line>, String> {
-    steered(hub, &target.told(), verb, None, request).map_err(|error| error.one_line())
+    let steering = Steering {
+        name: &target.told(),
+        verb,
+        reason: None,
+        request,
+    };
+    steered(hub, steering).map_err(|error| error.one_line())
 }
 
 fn history(hub: &RolloutHubArgs, target: &Target) -> Vec<Line> {

@@ -18,4 +18,5 @@ pub(crate) use same_object::ON_ADDONS as ON_SHARED_OBJECTS;
 pub(crate) use unset_variables::{
     ON_ADDONS as ON_UNSET_VARIABLES, ON_CLUSTER_ADDONS as ON_UNSET_VARIABLES_OF_CLUSTERS,
 };
+pub(super) use unset_variables::{own, template_of, usable_template};
 pub(super) use variables::{UNKNOWN as UNKNOWN_VARIABLE, each_variable};

@@ -54,12 +54,9 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     let Some(addon) = subject.facts.addon(subject.name) else {
         return;
     };
-    let own = own(subject, addon, Kind::Template).into_iter().next();
-    let found = match own {
-        Some((path, reference)) => Some((path, reference)),
-        None => given(subject, addon).map(|reference| (Path::root().key("spec"), reference)),
+    let Some((path, reference)) = template_of(subject, addon) else {
+        return;
     };
-    let Some((path, reference)) = found else { return };
     let Some(template) = usable_template(subject, &reference) else {
         return;
     };
@@ -80,8 +77,17 @@ fn leaves_unset(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings) {
     warn(&unset, &path, reference.name(), detail, findings);
 }
 
+/// Returns the template of a cluster, with the path of its reference, or of the spec if the ManagedClusterAddOn does not refer to one.
+pub(in crate::rules) fn template_of(
+    subject: &Subject<'_, ClusterAddon>,
+    addon: &AddonFacts,
+) -> Option<(Path, ConfigReference)> {
+    let own = own(subject, addon, Kind::Template).into_iter().next();
+    own.or_else(|| given(subject, addon).map(|reference| (Path::root().key("spec"), reference)))
+}
+
 /// Returns a template if it is known and the add-on may use it. Another rule refuses the others.
-fn usable_template<'f, K: subject::Kind>(
+pub(in crate::rules) fn usable_template<'f, K: subject::Kind>(
     subject: &Subject<'f, K>,
     reference: &ConfigReference,
 ) -> Option<&'f Template> {
@@ -140,7 +146,11 @@ fn warn(names: &[String], path: &Path, template: &str, detail: &str, findings: &
 }
 
 /// Returns the configurations of a kind in the ManagedClusterAddOn, unless the type is protected.
-fn own(subject: &Subject<'_, ClusterAddon>, addon: &AddonFacts, kind: Kind) -> Vec<(Path, ConfigReference)> {
+pub(in crate::rules) fn own(
+    subject: &Subject<'_, ClusterAddon>,
+    addon: &AddonFacts,
+    kind: Kind,
+) -> Vec<(Path, ConfigReference)> {
     if addon.protected.contains(&type_of(kind)) {
         return Vec::new();
     }

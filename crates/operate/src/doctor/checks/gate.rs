@@ -8,7 +8,7 @@ use admission::CONDITIONS_SINCE_MINOR;
 
 use crate::doctor::facts::{Answered, HubFacts, Reading, Stage, WebhookLists};
 use crate::doctor::finding::Finding;
-use crate::doctor::webhooks::{WebhookFault, webhook_faults};
+use crate::doctor::webhooks::{WebhookFault, registered_names, webhook_faults};
 
 use super::hub::keeps_conditions;
 use super::place::{REGISTER, REGISTER_WITHOUT_CONDITIONS};
@@ -156,9 +156,17 @@ fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> 
         Stage::BeforeStart => Finding::note(REGISTERED, seen)
             .fix("register them when the webhook is running")
             .command(REGISTER),
-        Stage::Running => Finding::error(REGISTERED, seen)
-            .fix("register them: the hub does not call the webhook, and stores every object unchecked")
-            .command(REGISTER),
+        Stage::Running => {
+            let left: Vec<&str> = registered_names(lists).into_iter().collect();
+            let effect = if left.is_empty() {
+                "the hub does not call the webhook, and stores every object unchecked".to_owned()
+            } else {
+                format!("the hub calls only {}", left.join(" and "))
+            };
+            Finding::error(REGISTERED, seen)
+                .fix(format!("register them: {effect}"))
+                .command(REGISTER)
+        }
     }
 }
 
@@ -275,6 +283,8 @@ pub(super) fn passes(facts: &HubFacts) -> Option<Finding> {
                 format!("a valid object could not be sent: {why}"),
             ));
         }
+        // What is stored unchecked says nothing about the webhook.
+        Reading::Seen(Answered::Stored) if facts.answer == Reading::Seen(Answered::Stored) => return None,
         Reading::Seen(Answered::Stored) => {
             return Some(Finding::ok(PASSES, "a valid object (dryRun=All) is admitted"));
         }
@@ -352,6 +362,13 @@ mod tests {
         let told = registered(&with(distrusted, Stage::Running)).remove(0);
         assert_eq!(told.severity, Error);
         assert!(told.seen.contains("different caBundles"), "{}", told.seen);
+        let mut half = sound.clone();
+        half.validating.clear();
+        let told = registered(&with(half, Stage::Running)).remove(0);
+        assert_eq!(
+            told.fix,
+            "register them: the hub calls only mutate.gate.tidegate.io"
+        );
         let mut foreign = sound;
         foreign.mutating.push(
             json!({"metadata": {"name": "mesh"}, "webhooks": [{"name": "a.mesh",
@@ -432,6 +449,17 @@ mod tests {
             assert_eq!(severity, Severity::Error, "{seen}");
             assert!(seen.contains(other), "{seen}");
         }
+    }
+
+    #[test]
+    fn a_hub_that_does_not_call_the_webhook_admits_nothing_by_it() {
+        let stored = Reading::Seen(Answered::Stored);
+        let facts = HubFacts {
+            answer: stored.clone(),
+            passage: stored,
+            ..HubFacts::default()
+        };
+        assert_eq!(passes(&facts), None);
     }
 
     #[test]

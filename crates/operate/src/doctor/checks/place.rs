@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::doctor::facts::{HubFacts, Reading, WebhookLists};
 use crate::doctor::finding::Finding;
-use crate::doctor::webhooks::{Endpoint, endpoints, has_secret};
+use crate::doctor::webhooks::{Endpoint, endpoints, has_secret, with_bundle};
 use crate::kit::MatchConditions;
+use api::conversion::CONVERT_SERVED_PATH;
 
 /// What is typed where nothing else is known.
 pub(super) const REGISTER: &str = "tidegate reference webhooks | kubectl apply -f -";
@@ -23,7 +24,7 @@ const INJECTED: &str = "cert-manager.io/inject-ca-from";
 /// Puts the place of the installation into commands.
 pub(super) fn put(findings: &mut [Finding], facts: &HubFacts) {
     let register = |conditions| match &facts.webhooks {
-        Reading::Seen(lists) => registration(lists, conditions),
+        Reading::Seen(lists) => registration(lists, conditions).or_else(|| at_converter(facts, conditions)),
         Reading::NotAsked | Reading::Refused(_) => None,
     };
     let namespace = namespace(facts);
@@ -91,9 +92,59 @@ fn registration(lists: &WebhookLists, conditions: MatchConditions) -> Option<Str
         }
         Some(_) | None => String::new(),
     };
+    let authority = authority(lists).filter(|_| place.url.is_some());
     let url = place.url.map_or_else(String::new, |url| format!(" --url {url}"));
+    let (read, bundle) = with_authority(authority.as_deref());
     Some(format!(
-        "tidegate reference webhooks{of_reference}{url}{secret}{moved} | kubectl {verb} -f -"
+        "{read}tidegate reference webhooks{of_reference}{url}{bundle}{secret}{moved} | kubectl {verb} -f -"
+    ))
+}
+
+/// Returns the command before, and the flag, that put the CA of a stored object into the printed configurations.
+fn with_authority(source: Option<&str>) -> (String, &'static str) {
+    source.map_or_else(
+        || (String::new(), ""),
+        |source| {
+            let read = format!("kubectl get {source} | base64 -d | ");
+            (read, " --ca-bundle /dev/stdin")
+        },
+    )
+}
+
+/// Returns where a webhook of ours has a `caBundle`.
+fn authority(lists: &WebhookLists) -> Option<String> {
+    let kinds = [
+        ("mutatingwebhookconfiguration", &lists.mutating),
+        ("validatingwebhookconfiguration", &lists.validating),
+    ];
+    kinds.into_iter().find_map(|(kind, list)| {
+        let (configuration, index) = with_bundle(list)?;
+        Some(format!(
+            "{kind} {configuration} -o jsonpath='{{.webhooks[{index}].clientConfig.caBundle}}'"
+        ))
+    })
+}
+
+/// How all webhooks are registered again after both configurations were deleted: at the address to which the definitions still refer for
+/// conversions.
+fn at_converter(facts: &HubFacts, conditions: MatchConditions) -> Option<String> {
+    let Reading::Seen(definitions) = &facts.definitions else {
+        return None;
+    };
+    let (name, client, url) = definitions.iter().find_map(|(name, definition)| {
+        let client = definition.pointer("/spec/conversion/webhook/clientConfig")?;
+        let url = client.get("url")?.as_str()?.strip_suffix(CONVERT_SERVED_PATH)?;
+        Some((name, client, url))
+    })?;
+    let (without, verb) = match conditions {
+        MatchConditions::With => ("", "apply"),
+        MatchConditions::Without => (" --without-conditions", "create"),
+    };
+    let has_authority = client.get("caBundle").is_some_and(Value::is_string);
+    let source = format!("crd {name} -o jsonpath='{{.spec.conversion.webhook.clientConfig.caBundle}}'");
+    let (read, bundle) = with_authority(has_authority.then_some(&*source));
+    Some(format!(
+        "{read}tidegate reference webhooks{without} --url {url}{bundle} | kubectl {verb} -f -"
     ))
 }
 
@@ -184,6 +235,17 @@ mod tests {
             "tidegate reference webhooks --url https://gate.example:9443 | kubectl apply -f -"
         );
         let [register, _] = typed(|one| {
+            each(
+                one,
+                |client| *client = json!({"url": "https://gate.example:9443/mutate", "caBundle": "UEVN"}),
+            );
+        });
+        assert_eq!(
+            register,
+            "kubectl get mutatingwebhookconfiguration tidegate-mutate -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | base64 -d | \
+             tidegate reference webhooks --url https://gate.example:9443 --ca-bundle /dev/stdin | kubectl apply -f -"
+        );
+        let [register, _] = typed(|one| {
             each(one, |client| {
                 let path = client["service"]["path"].as_str().expect("a path");
                 client["service"]["path"] = json!(format!("{path}/hidden"));
@@ -194,6 +256,29 @@ mod tests {
             register,
             "tidegate reference webhooks --path-secret FILE | sed 's/namespace: tidegate/namespace: blue/' | kubectl apply -f -"
         );
+    }
+
+    #[test]
+    fn without_webhooks_the_definitions_contain_the_address_of_a_development_hub() {
+        let command = |path: &str| {
+            let client = json!({"url": format!("https://127.0.0.1:9443{path}"), "caBundle": "UEVN"});
+            let definition =
+                json!({"spec": {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": client}}}});
+            let facts = HubFacts {
+                webhooks: Reading::Seen(WebhookLists::default()),
+                definitions: Reading::Seen([("a.example.com".to_owned(), definition)].into()),
+                ..HubFacts::default()
+            };
+            let mut findings = [Finding::note("a/b", "seen").command(REGISTER)];
+            put(&mut findings, &facts);
+            findings[0].command.clone()
+        };
+        assert_eq!(
+            command(CONVERT_SERVED_PATH),
+            "kubectl get crd a.example.com -o jsonpath='{.spec.conversion.webhook.clientConfig.caBundle}' | base64 -d | tidegate reference \
+             webhooks --url https://127.0.0.1:9443 --ca-bundle /dev/stdin | kubectl apply -f -"
+        );
+        assert_eq!(command("/another"), REGISTER);
     }
 
     #[test]
