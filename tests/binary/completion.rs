@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use crate::programs::Program;
-use crate::rig::Dev;
+use crate::rig::{Dev, condition};
 use crate::terminal::Terminal;
 
 const BASH: Program = Program::new("bash", "apt-get install bash");
@@ -37,7 +37,11 @@ const LINES: [(&str, &str); 8] = [
 /// Starts a shell without files of the user, types each line and the Tab key, and compares the line.
 fn complete(shell: &[&str], load: &str) {
     let dev = Dev::start(&["--clusters", "1"]);
-    dev.until_says("helloworld", "cluster1", "True", "Ready");
+    dev.until(
+        "the add-on is available",
+        &["managedclusteraddon", "helloworld", "-n", "cluster1"],
+        |instance| condition(instance, "Available").is_some_and(|available| available["status"] == "True"),
+    );
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_tidegate"));
     let folder = program.parent().expect("a folder").display();
     let path = std::env::var("PATH").unwrap_or_default();
