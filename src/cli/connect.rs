@@ -88,8 +88,9 @@ pub(super) async fn config_of<'a>(place: impl Into<HubPlace<'a>>) -> Result<HubC
     let mut reached = match place.kubeconfig {
         Some(path) => {
             inspect(path, LARGEST).map_err(CliError::reading(path))?;
-            let file = Kubeconfig::read_from(path).map_err(unreachable)?;
-            of_file(file, chosen, &format!("\"{}\"", path.display())).await?
+            let origin = format!("\"{}\"", path.display());
+            let file = Kubeconfig::read_from(path).map_err(in_file(&origin))?;
+            of_file(file, chosen, &origin).await?
         }
         None => inferred(chosen, place.connection).await?,
     };
@@ -132,6 +133,10 @@ async fn inferred(chosen: Chosen<'_>, connection: Option<&ConnectionArgs>) -> Re
         if let Err(source) = inspect(path, LARGEST).or_else(absent) {
             let path = path.clone();
             return Err(CliError::ReadFile { path, source });
+        }
+        // Of several files, the one that is wrong is named.
+        if path.exists() {
+            Kubeconfig::read_from(path).map_err(in_file(&format!("\"{}\"", path.display())))?;
         }
     }
     let origin = if paths.is_empty() {
@@ -197,8 +202,16 @@ async fn of_file(file: Kubeconfig, chosen: Chosen<'_>, origin: &str) -> Result<H
     };
     let config = Config::from_custom_kubeconfig(file, &options)
         .await
-        .map_err(unreachable)?;
+        .map_err(in_file(&origin))?;
     Ok(HubConfig { config, origin })
+}
+
+/// For `map_err`: what is wrong in a kubeconfig, with its file.
+fn in_file(origin: &str) -> impl Fn(kube::config::KubeconfigError) -> CliError {
+    move |error| {
+        let cause = CliError::Refused(Box::new(error)).one_line();
+        CliError::Refused(format!("cannot use kubeconfig {origin}: {cause}").into())
+    }
 }
 
 /// Refuses a name that a kubeconfig does not have, with those that it has.

@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use kubernetes::field::one_line;
+use store::Kind;
 
 /// A subcommand could not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -180,6 +181,41 @@ impl CliError {
     }
 }
 
+/// For `map_err`: reading objects of a kind has failed.
+pub(super) fn reading_kind(kind: Kind) -> impl Fn(kube::Error) -> CliError {
+    move |error| match missing_crd(kind, &error) {
+        Some(text) => CliError::Refused(text.into()),
+        None => CliError::acting("read the hub")(error),
+    }
+}
+
+/// Returns that the hub has no CRD of a kind, and how to install it, if this is why the hub answered with an error.
+pub(super) fn missing_crd(kind: Kind, error: &kube::Error) -> Option<String> {
+    let kube::Error::Api(status) = error else {
+        return None;
+    };
+    // Of a missing object, the reason is `NotFound`.
+    (status.code == 404 && !status.is_not_found()).then(|| not_served(kind))
+}
+
+/// Returns that the hub does not serve a kind, and how to install its CRD.
+pub(super) fn not_served(kind: Kind) -> String {
+    let address = kind.address();
+    let name = format!("{}.{}", address.resource, address.group);
+    let is_ours = api::crds()
+        .iter()
+        .any(|crd| crd.metadata.name.as_ref() == Some(&name) && api::is_ours(crd));
+    let fix = if is_ours {
+        "run: tidegate crds | kubectl apply -f -"
+    } else {
+        "install Open Cluster Management on the hub, for example with `clusteradm init`"
+    };
+    format!(
+        "the hub does not serve {}: the CRD {name} is missing; {fix}",
+        address.kind
+    )
+}
+
 /// An answer of the hub in the hub's words: the wrapper around it repeats them, with the whole answer in debug form.
 fn told(error: &(dyn std::error::Error + 'static)) -> String {
     match error.downcast_ref::<kube::Error>() {
@@ -204,6 +240,24 @@ mod tests {
         assert_eq!(
             error.one_line(),
             "cannot start the demo add-on: the webhook denied the request: Invalid"
+        );
+    }
+
+    #[test]
+    fn a_missing_crd_is_named_with_the_command_that_installs_it() {
+        let mut status = kube::core::Status::failure("404 page not found", "Failed to parse error data");
+        status.code = 404;
+        let error = || kube::Error::Api(Box::new(status.clone()));
+        assert_eq!(
+            reading_kind(Kind::Freeze)(error()).one_line(),
+            "the hub does not serve RolloutFreeze: the CRD rolloutfreezes.tidegate.io is missing; run: tidegate crds | kubectl apply -f -"
+        );
+        let theirs = missing_crd(Kind::AddOn, &error()).expect("it is missing");
+        assert!(theirs.ends_with("with `clusteradm init`"), "{theirs}");
+        status.reason = "NotFound".to_owned();
+        assert_eq!(
+            missing_crd(Kind::Freeze, &kube::Error::Api(Box::new(status))),
+            None
         );
     }
 

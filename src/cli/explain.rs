@@ -2,10 +2,10 @@
 //!
 //! Never writes a sentence of its own.
 
-use clap::Args;
+use clap::{Args, CommandFactory as _};
 
-use super::CliError;
 use super::print::print;
+use super::{Cli, CliError};
 use kubernetes::field::Shown;
 
 /// Explain a rule, a cause, a reason, an annotation, a label, a term or a field.
@@ -28,6 +28,20 @@ pub(super) fn run(args: &ExplainArgs) -> Result<(), CliError> {
     let Some(topic) = &args.topic else {
         return print(&Shown::page(&insight::explain::list()));
     };
-    let text = insight::explain::explain(topic).map_err(|error| CliError::Refused(Box::new(error)))?;
+    let text = insight::explain::explain(topic).map_err(|error| match command(topic) {
+        Some(command) => CliError::Refused(format!("{error} (help of the command: `{command}`)").into()),
+        None => CliError::Refused(Box::new(error)),
+    })?;
     print(&Shown::page(&text))
+}
+
+/// Returns how to get the help of a command with this name.
+fn command(name: &str) -> Option<String> {
+    let root = Cli::command();
+    if root.find_subcommand(name).is_some() {
+        return Some(format!("tidegate help {name}"));
+    }
+    let mut groups = root.get_subcommands().filter(|group| !group.is_hide_set());
+    let group = groups.find(|group| group.find_subcommand(name).is_some())?;
+    Some(format!("tidegate help {} {name}", group.get_name()))
 }

@@ -13,7 +13,8 @@ use kube::api::{ApiResource, GroupVersionKind};
 use kube::{Api, Client, Discovery};
 use serde_json::Value;
 
-use super::print::complain;
+use super::error::not_served;
+use super::print::{complain, note};
 use super::settings::{BehaviourArgs, ControllerArgs, SettingsArgs, SettingsReading, Words};
 use super::terminal::Progress;
 use super::{CliError, HubArgs, LeasePlace, check, connect};
@@ -35,7 +36,7 @@ const LARGEST_DUMP: u64 = 1 << 30;
 /// Reads everything that the store would watch from a hub.
 pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
     let progress = Progress::begin("reading the hub");
-    blocking(which, async |client| hub(&client, &|now| progress.now(now)).await)
+    blocking(which, async |client| noted(&client, &progress).await)
 }
 
 /// What a verb plans or judges on: a hub, when it was read, and what could be read of the settings of its controllers.
@@ -69,7 +70,7 @@ pub(super) fn seen(which: &HubArgs, settings: &SettingsArgs) -> Result<HubReadin
         let settings = settings.read(client.clone()).await;
         Ok(HubReading {
             now: Timestamp::now(),
-            hub: hub(&client, &|now| progress.now(now)).await?,
+            hub: noted(&client, &progress).await?,
             settings,
         })
     })
@@ -226,16 +227,29 @@ fn manifests<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<
 
 /// Reads everything that the store would watch, without telling a terminal how far it is: the user waits elsewhere.
 pub(super) async fn quietly(client: &Client) -> Result<Hub, CliError> {
-    hub(client, &|_| {}).await
+    hub(client, &|_| {}, &mut Vec::new()).await
 }
 
-async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync)) -> Result<Hub, CliError> {
+/// Reads a hub. Without the CRD of add-ons, it would look like a hub without add-ons.
+async fn noted(client: &Client, progress: &Progress) -> Result<Hub, CliError> {
+    let mut absent = Vec::new();
+    let found = hub(client, &|now| progress.now(now), &mut absent).await?;
+    if absent.contains(&Kind::AddOn) {
+        note(&not_served(Kind::AddOn));
+    }
+    Ok(found)
+}
+
+async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync), absent: &mut Vec<Kind>) -> Result<Hub, CliError> {
     let mut hub = Hub::default();
     for kind in Kind::ALL {
         told(&format!("reading the hub: {}", kind.address().resource));
         let found = list(client, kind).await?;
         // What agents may do is not concluded from objects that the hub does not show.
         let is_withheld = found.is_none() && kind.is_never_guessed();
+        if found.is_none() && !kind.may_be_withheld() {
+            absent.push(kind);
+        }
         for object in found.into_iter().flatten() {
             hub.put(object);
         }

@@ -14,6 +14,7 @@ mod dev;
 mod doctor;
 mod error;
 mod explain;
+mod format;
 mod help;
 mod hoist;
 mod hub;

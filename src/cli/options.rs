@@ -466,6 +466,8 @@ pub enum Topic {
     Webhooks,
     /// ValidatingAdmissionPolicies for the API server, from Kubernetes 1.30 (YAML).
     Backstop,
+    /// JSON Schema of the documents that commands print with `-o json` and `-o yaml`.
+    Output,
 }
 
 #[cfg(test)]

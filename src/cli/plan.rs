@@ -10,12 +10,14 @@ use clap::Args;
 use jiff::Timestamp;
 
 use super::check::{Folder, read};
-use super::print::{OutputFormat, complain, listing, print, print_document, print_folded, versioned};
+use super::format::{DocumentFormat, FormatParser};
+use super::print::{OutputFormat, complain, document, listing, print, print_document, print_folded};
 use super::terminal::Progress;
 use super::{BehaviourArgs, CliError, ControllerArgs, GateArgs, HubArgs, live, rulebook};
-use insight::forecast::{Changes, Forecast, UpgradeForecast};
+use insight::forecast::{ChangePlan, Changes, Forecast, UpgradeForecast};
 use insight::offline::{Hub, Identity};
 use kubernetes::field::{Listing, Shown};
+use kubernetes::json_path::Template;
 use lint::check::{Background, Base, File, MissingFacts, Outcome, Threshold};
 use lint::report::{Format, Style, render};
 use store::Settings;
@@ -39,8 +41,8 @@ pub struct PlanArgs {
     /// What to show.
     #[command(flatten)]
     pub question: PlanQuestion,
-    /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = PlanFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<PlanFormat>::new())]
     pub output: PlanFormat,
     /// Settings of the webhook.
     #[command(flatten)]
@@ -55,9 +57,11 @@ impl PlanArgs {
     fn listing(&self) -> Listing {
         match self.output {
             PlanFormat::Markdown if !self.question.all => Listing::Short,
-            PlanFormat::Markdown | PlanFormat::Text | PlanFormat::Json | PlanFormat::Yaml => {
-                listing(self.question.all)
-            }
+            PlanFormat::Markdown
+            | PlanFormat::Text
+            | PlanFormat::Json
+            | PlanFormat::Yaml
+            | PlanFormat::JsonPath(_) => listing(self.question.all),
         }
     }
 }
@@ -135,6 +139,7 @@ pub struct PlanQuestion {
     #[arg(long)]
     pub exit_code: bool,
     /// Exit with 1 if more clusters of an add-on than this are updated or lose it: a number, or a percentage such as 10%.
+    /// Clusters that wait for an approval count.
     #[arg(long, value_name = "LIMIT", conflicts_with = "take_over")]
     pub max_moved: Option<MostMoved>,
 }
@@ -150,12 +155,22 @@ pub enum PlanFormat {
     Yaml,
     /// For a pull request comment.
     Markdown,
+    /// What a template selects from the document.
+    #[value(skip)]
+    JsonPath(&'static Template),
+}
+
+impl DocumentFormat for PlanFormat {
+    fn json_path(template: &'static Template) -> Self {
+        Self::JsonPath(template)
+    }
 }
 
 impl PlanFormat {
     const fn document(self) -> OutputFormat {
         match self {
             Self::Yaml => OutputFormat::Yaml,
+            Self::JsonPath(template) => OutputFormat::JsonPath(template),
             Self::Text | Self::Json | Self::Markdown => OutputFormat::Json,
         }
     }
@@ -227,8 +242,8 @@ pub(super) fn run(args: &PlanArgs) -> Result<ExitCode, CliError> {
         match args.output {
             PlanFormat::Text => print(&Shown::page(&text))?,
             PlanFormat::Markdown => print(&Shown::page(&insight::forecast::fenced(&text)))?,
-            PlanFormat::Json | PlanFormat::Yaml => {
-                let page = versioned("TakeOverPlan", insight::forecast::take_over_json(&all));
+            PlanFormat::Json | PlanFormat::Yaml | PlanFormat::JsonPath(_) => {
+                let page = document(&insight::forecast::take_over_plan(&all))?;
                 print_document(&page, args.output.document())?;
             }
         }
@@ -302,7 +317,7 @@ impl Foreseen {
             let (moved, of) = forecast.moved();
             limit.is_exceeded(moved, of).then(|| {
                 format!(
-                    "{}: {moved} of {} are updated or lose the add-on, more than --max-moved {limit} allows",
+                    "{}: {moved} of {} are updated, wait for their update or lose the add-on, more than --max-moved {limit} allows",
                     forecast.addon,
                     kubernetes::field::counted(of, "cluster")
                 )
@@ -333,13 +348,14 @@ impl Foreseen {
                 changes,
                 args.listing(),
             ))),
-            PlanFormat::Json | PlanFormat::Yaml => {
-                let mut all = insight::forecast::json(addons, *same);
-                all["upgrades"] = insight::forecast::upgrades_json(upgrades).into();
-                if args.question.diff {
-                    all["changes"] = insight::forecast::changes_json(changes);
-                }
-                print_document(&versioned("ChangePlan", all), args.output.document())
+            PlanFormat::Json | PlanFormat::Yaml | PlanFormat::JsonPath(_) => {
+                let page = ChangePlan {
+                    addons,
+                    without_difference: *same,
+                    upgrades: insight::forecast::planned_upgrades(upgrades),
+                    changes: (args.question.diff).then(|| insight::forecast::addon_changes(changes)),
+                };
+                print_document(&document(&page)?, args.output.document())
             }
         }
     }
@@ -386,7 +402,9 @@ fn refused(
             "### Findings of the webhook\n\n{}\n",
             insight::forecast::fenced(&told)
         )),
-        PlanFormat::Text | PlanFormat::Json | PlanFormat::Yaml => Shown::page(&told),
+        PlanFormat::Text | PlanFormat::Json | PlanFormat::Yaml | PlanFormat::JsonPath(_) => {
+            Shown::page(&told)
+        }
     };
     let status = match lint::check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _};
+use clap::{Arg, ArgAction, Args as _, Command, CommandFactory as _, ValueHint};
 
 use super::print::print;
 use super::rollout::{Named, names_on_hub};
@@ -19,7 +19,7 @@ const CALLED: &str = "kubectl tidegate";
 const COMPLETER: &str = "kubectl_complete-tidegate";
 /// The command by which scripts of shells ask for the same.
 const COMPLETE: &str = "__complete";
-/// What kubectl does when nothing is proposed: it proposes files; and when something is: it does not.
+/// Whether the shell proposes files; the values are kubectl's.
 const FILES: &str = ":0";
 const NO_FILES: &str = ":4";
 
@@ -51,10 +51,9 @@ fn called_as(name: &str) -> bool {
 
 /// Proposes what may stand next: a line each, and what the shell is to do with them.
 pub(super) fn complete(words: &[String]) -> Result<ExitCode, CliError> {
-    let proposed = proposals(&Cli::command(), words, names);
-    let directive = if proposed.is_empty() { FILES } else { NO_FILES };
+    let (proposed, directive) = proposals(&Cli::command(), words, names);
     let lines: Vec<&str> = proposed.iter().map(String::as_str).chain([directive]).collect();
-    print(&Shown::page(&format!("{}\n", lines.join("\n"))))?;
+    print(&Shown::tabbed(&format!("{}\n", lines.join("\n"))))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -69,84 +68,140 @@ fn names(named: Named, hub: &HubArgs) -> Vec<String> {
     }
 }
 
-/// Returns what may stand in place of the last word.
+/// What the words before the last one mean.
+struct Line<'c> {
+    command: &'c Command,
+    /// The names of the command.
+    path: Vec<&'c str>,
+    /// The flag whose value comes next.
+    open: Option<&'c Arg>,
+    /// Number of positional arguments.
+    placed: usize,
+    hub: HubArgs,
+}
+
+impl<'c> Line<'c> {
+    fn read(root: &'c Command, shared: &'c Command, before: &[String]) -> Self {
+        let mut line = Self {
+            command: root,
+            path: Vec::new(),
+            open: None,
+            placed: 0,
+            hub: HubArgs::default(),
+        };
+        for word in before.iter().filter(|word| *word != "=") {
+            if let Some(flag) = line.open.take() {
+                match flag.get_long() {
+                    Some("kubeconfig") => line.hub.connection.kubeconfig = Some(PathBuf::from(word)),
+                    Some("context") => line.hub.connection.context = Some(word.clone()),
+                    Some(_) | None => {}
+                }
+            } else if word.starts_with('-') {
+                let found = line.flag(root, shared, word);
+                line.open = found.filter(|_| !word.contains('='));
+            } else if let Some(next) = line.command.find_subcommand(word) {
+                line.command = next;
+                line.path.push(next.get_name());
+            } else {
+                line.placed = line.placed.saturating_add(1);
+            }
+        }
+        line
+    }
+
+    /// Returns a flag that takes a value.
+    fn flag(&self, root: &'c Command, shared: &'c Command, word: &str) -> Option<&'c Arg> {
+        let found = [self.command, root, shared]
+            .into_iter()
+            .find_map(|command| flag(command, word));
+        found.filter(|flag| takes_value(flag))
+    }
+
+    /// Returns the flags that `-h` shows and, where none of them fits, the others.
+    fn flags(&self, shared: &Command, last: &str) -> Vec<(String, String)> {
+        let shared = Some(shared).filter(|_| self.path.is_empty());
+        let all = || std::iter::once(self.command).chain(shared);
+        let shown = all().flat_map(|command| flags(command, Arg::is_hide_short_help_set));
+        let shown: Vec<_> = shown.collect();
+        if shown.iter().any(|(word, _)| word.starts_with(last)) {
+            return shown;
+        }
+        all()
+            .flat_map(|command| flags(command, Arg::is_hide_set))
+            .collect()
+    }
+
+    fn positional(&self) -> Option<&'c Arg> {
+        let last = self.command.get_positionals().last();
+        let several = last.filter(|_| takes_several(self.command));
+        self.command.get_positionals().nth(self.placed).or(several)
+    }
+}
+
+/// Returns what may stand in place of the last word, and whether files may.
 fn proposals(
     root: &Command,
     words: &[String],
     names: impl Fn(Named, &HubArgs) -> Vec<String>,
-) -> Vec<String> {
-    let (last, before) = match words.split_last() {
+) -> (Vec<String>, &'static str) {
+    let (mut last, before) = match words.split_last() {
         // bash makes a word of the sign between a flag and its value.
         Some((last, before)) if last == "=" => ("", before),
         Some((last, before)) => (last.as_str(), before),
         None => ("", &[][..]),
     };
     let shared = HubArgs::augment_args(Command::new("hub"));
-    let (mut command, mut path) = (root, Vec::new());
-    let mut open: Option<&Arg> = None;
-    let mut placed = 0usize;
-    let mut hub = HubArgs::default();
-    for word in before.iter().filter(|word| *word != "=") {
-        if let Some(flag) = open.take() {
-            match flag.get_long() {
-                Some("kubeconfig") => hub.connection.kubeconfig = Some(PathBuf::from(word)),
-                Some("context") => hub.connection.context = Some(word.clone()),
-                Some(_) | None => {}
-            }
-        } else if word.starts_with('-') {
-            let found = flag(command, word)
-                .or_else(|| flag(root, word))
-                .or_else(|| flag(&shared, word));
-            open = found.filter(|flag| takes_value(flag) && !word.contains('='));
-        } else if let Some(next) = command.find_subcommand(word) {
-            command = next;
-            path.push(next.get_name());
-        } else {
-            placed = placed.saturating_add(1);
-        }
+    let mut line = Line::read(root, &shared, before);
+    // Other shells leave a flag, the sign and a value in one word.
+    let mut prefix = String::new();
+    if line.open.is_none()
+        && let Some((name, value)) = last.split_once('=').filter(|(name, _)| name.starts_with("--"))
+    {
+        line.open = line.flag(root, &shared, name);
+        prefix = format!("{name}=");
+        last = value;
     }
     let named = |named: Named| {
-        let found = names(named, &hub);
+        let found = names(named, &line.hub);
         found.into_iter().map(|name| (name, String::new())).collect()
     };
-    let all: Vec<(String, String)> = if let Some(flag) = open {
-        match value_of(&path, flag) {
+    let mut directive = NO_FILES;
+    let mut of_arg = |arg: &Arg| {
+        if reads_path(arg) {
+            directive = FILES;
+        }
+        values(arg)
+    };
+    let is_first = line.placed == 0 || takes_several(line.command);
+    let all: Vec<(String, String)> = if let Some(flag) = line.open {
+        match value_of(&line.path, flag) {
             Some(of) => named(of),
-            None => values(flag),
+            None => of_arg(flag),
         }
     } else if last.starts_with('-') {
-        let mut all = flags(command);
-        if path.is_empty() {
-            all.extend(flags(&shared));
-        }
-        all
-    } else if command.has_subcommands() {
-        let subs = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+        line.flags(&shared, last)
+    } else if line.command.has_subcommands() {
+        let subs = line.command.get_subcommands().filter(|sub| !sub.is_hide_set());
         subs.map(|sub| (sub.get_name().to_owned(), told(sub.get_about())))
             .collect()
-    } else if let Some(of) = first_word(&path).filter(|_| placed == 0 || takes_several(command)) {
+    } else if let Some(of) = first_word(&line.path).filter(|_| is_first) {
         named(of)
     } else {
-        let mut positionals = command.get_positionals();
-        positionals.nth(placed).map(values).unwrap_or_default()
+        line.positional().map(&mut of_arg).unwrap_or_default()
     };
     let fitting = all.into_iter().filter(|(word, _)| word.starts_with(last));
-    fitting
-        .map(|(word, about)| {
-            if about.is_empty() {
-                word
-            } else {
-                format!("{word}\t{about}")
-            }
-        })
-        .collect()
+    let lines = fitting.map(|(word, about)| {
+        let separator = if about.is_empty() { "" } else { "\t" };
+        format!("{prefix}{word}{separator}{about}")
+    });
+    (lines.collect(), directive)
 }
 
 /// Returns what the first words of a command are the names of.
 fn first_word(path: &[&str]) -> Option<Named> {
     match path {
         ["rollout", "unfreeze"] => Some(Named::Freezes),
-        ["rollout", "freeze" | "schema"] => None,
+        ["rollout", "freeze"] => None,
         ["rollout", "undo"] | ["render" | "release"] => Some(Named::Addons),
         ["rollout", _] | ["top" | "why"] => Some(Named::Rollouts),
         ["explain"] => Some(Named::Topics),
@@ -192,8 +247,18 @@ fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values()
 }
 
-fn flags(command: &Command) -> Vec<(String, String)> {
-    let all = command.get_arguments().filter(|arg| !arg.is_hide_set());
+/// Returns whether a value is a path of a file or a folder.
+fn reads_path(arg: &Arg) -> bool {
+    matches!(
+        arg.get_value_hint(),
+        ValueHint::AnyPath | ValueHint::FilePath | ValueHint::DirPath
+    )
+}
+
+fn flags(command: &Command, is_hidden: impl Fn(&Arg) -> bool) -> Vec<(String, String)> {
+    let all = command
+        .get_arguments()
+        .filter(|arg| !arg.is_hide_set() && !is_hidden(arg));
     all.filter_map(|arg| Some((format!("--{}", arg.get_long()?), told(arg.get_help()))))
         .collect()
 }
@@ -222,7 +287,7 @@ mod tests {
             (_, Named::Freezes) => vec!["holidays".to_owned()],
             (_, Named::Namespaces) => vec!["default".to_owned()],
         };
-        let found = proposals(&Cli::command(), &words, names);
+        let (found, _) = proposals(&Cli::command(), &words, names);
         found
             .into_iter()
             .map(|line| line.split('\t').next().unwrap_or_default().to_owned())
@@ -231,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_may_stand_next_is_proposed() {
-        let rows: [(&str, &[&str]); 19] = [
+        let rows: [(&str, &[&str]); 21] = [
             ("rollout st", &["status"]),
             ("rollout status ", &["helloworld", "mcu/default/to-4-12"]),
             ("rollout status m", &["mcu/default/to-4-12"]),
@@ -245,6 +310,8 @@ mod tests {
             ("why helloworld -o ", &["text", "json", "yaml"]),
             ("why helloworld --cluster ", &["cluster1", "cluster2"]),
             ("why --cluster = cluster2", &["cluster2"]),
+            ("why --cluster=cluster2", &["--cluster=cluster2"]),
+            ("why --clu", &["--cluster"]),
             ("render ", &["helloworld"]),
             ("render helloworld --live --cluster cluster2", &["cluster2"]),
             ("explain rollout/", &["rollout/min-success-time"]),
@@ -256,5 +323,21 @@ mod tests {
             assert_eq!(proposed(line), expected, "{line:?}");
         }
         assert!(proposed("").contains(&"rollout".to_owned()));
+    }
+
+    #[test]
+    fn files_are_proposed_only_where_a_path_is_read() {
+        let rows = [
+            ("check ", FILES),
+            ("check a.yaml ", FILES),
+            ("why x --facts ", FILES),
+            ("explain rollout/addon ", NO_FILES),
+            ("why x --cluster ", NO_FILES),
+        ];
+        for (line, expected) in rows {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let (_, directive) = proposals(&Cli::command(), &words, |_, _| Vec::new());
+            assert_eq!(directive, expected, "{line:?}");
+        }
     }
 }

@@ -8,9 +8,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anstream::{AutoStream, ColorChoice};
 
 use super::CliError;
+use super::format::DocumentFormat;
 use anstyle::{AnsiColor, Style};
-use api::names::OUTPUT_VERSION;
+use api::output::OutputDocument;
 use kubernetes::field::{Listing, Shown, folded};
+use kubernetes::json_path::Template;
 use serde_json::Value;
 
 pub(super) fn print(page: &Shown) -> Result<(), CliError> {
@@ -143,15 +145,20 @@ pub enum OutputFormat {
     Json,
     /// The same as YAML.
     Yaml,
+    /// What a template selects from the document.
+    #[value(skip)]
+    JsonPath(&'static Template),
+}
+
+impl DocumentFormat for OutputFormat {
+    fn json_path(template: &'static Template) -> Self {
+        Self::JsonPath(template)
+    }
 }
 
 /// Returns a document with its version and kind.
-pub(super) fn versioned(kind: &str, mut document: Value) -> Value {
-    if let Some(fields) = document.as_object_mut() {
-        fields.insert("apiVersion".to_owned(), OUTPUT_VERSION.into());
-        fields.insert("kind".to_owned(), kind.into());
-    }
-    document
+pub(super) fn document<D: OutputDocument>(body: &D) -> Result<Value, CliError> {
+    api::output::document(body).map_err(CliError::acting("write JSON"))
 }
 
 /// Prints a document for programs.
@@ -161,8 +168,29 @@ pub(super) fn print_document(document: &Value, format: OutputFormat) -> Result<(
             let text = serde_saphyr::to_string(document).map_err(CliError::serving("the YAML writer"))?;
             print(&Shown::page(&format!("---\n{text}")))
         }
+        OutputFormat::JsonPath(template) => print(&Shown::tabbed(&selected(template, document)?)),
         OutputFormat::Json | OutputFormat::Text => print(&Shown::json(&format!("{document:#}\n"))),
     }
+}
+
+/// Prints the next document of a watch: a line, or a document in YAML.
+pub(super) fn print_next(document: &Value, format: OutputFormat) -> Result<(), CliError> {
+    match format {
+        OutputFormat::Yaml => print_document(document, format),
+        OutputFormat::JsonPath(template) => {
+            let text = selected(template, document)?;
+            print(&Shown::tabbed(&format!("{}\n", text.trim_end_matches('\n'))))
+        }
+        OutputFormat::Json | OutputFormat::Text => print(&Shown::json(&format!("{document}\n"))),
+    }
+}
+
+fn selected(template: &Template, document: &Value) -> Result<String, CliError> {
+    let text = template.render(document);
+    text.map_err(|why| CliError::ReadFlag {
+        flag: "output",
+        reason: why,
+    })
 }
 
 /// Whether `--quiet` was given.

@@ -15,6 +15,8 @@ use super::rulebook::left_out_of_backstop;
 use super::serve::secrets;
 use super::{Cli, CliError, ReferenceArgs, Topic};
 use admission::{self, Endpoint};
+use api::output::OutputSchema;
+use insight::{cockpit, forecast, why};
 use kubernetes::field::Shown;
 
 pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
@@ -22,8 +24,31 @@ pub(super) fn run(args: &ReferenceArgs) -> Result<(), CliError> {
         Topic::Cli => command_line(),
         Topic::Webhooks => webhooks(args)?,
         Topic::Backstop => backstop(args)?,
+        Topic::Output => format!("{:#}\n", output_schema()),
     };
     print(&Shown::page(&text))
+}
+
+/// Returns the JSON Schema of every document that a command prints.
+fn output_schema() -> Value {
+    OutputSchema::default()
+        .with::<cockpit::Picture>()
+        .with::<cockpit::RolloutList>()
+        .with::<cockpit::RolloutHistory>()
+        .with::<cockpit::RolloutRevision<'_>>()
+        .with::<why::AddOnDiagnosis<'_>>()
+        .with::<why::UpgradeDiagnosis<'_>>()
+        .with::<why::DiagnosisList>()
+        .with::<cockpit::ClusterRollouts>()
+        .with::<forecast::ChangePlan<'_>>()
+        .with::<forecast::TakeOverPlan<'_>>()
+        .with::<forecast::RenderedAddOn<'_>>()
+        .with::<lint::report::CheckReport<'_>>()
+        .with::<lint::check::PolicyTestReport<'_>>()
+        .with::<operate::doctor::DoctorReport<'_>>()
+        .with::<api::definitions::DefinitionPlans<'_>>()
+        .with::<operate::versions::Versions>()
+        .schema()
 }
 
 /// Renders the webhook configurations for a gate behind a service, or at an address.

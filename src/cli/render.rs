@@ -7,12 +7,14 @@ use std::process::ExitCode;
 
 use clap::Args;
 
+use super::format::{DocumentFormat, FormatParser};
 use super::plan::{PlanFormat, PlanInput, changed};
 use super::policy::written;
-use super::print::{OutputFormat, complain, print, print_document, versioned};
+use super::print::{OutputFormat, complain, document, print, print_document};
 use super::{BehaviourArgs, CliError, GateArgs};
-use insight::forecast::{RenderedCluster, works, works_json, works_notes};
+use insight::forecast::{RenderedCluster, rendered_addon, works, works_notes};
 use kubernetes::field::{Shown, one_line};
+use kubernetes::json_path::Template;
 
 /// Render the ManifestWorks of an add-on for a cluster, with the source of every value.
 ///
@@ -33,8 +35,8 @@ pub struct RenderArgs {
     /// The hub, and what is applied to it first.
     #[command(flatten)]
     pub input: PlanInput,
-    /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = RenderFormat::Yaml)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "yaml", value_parser = FormatParser::<RenderFormat>::new())]
     pub output: RenderFormat,
     /// Settings of the webhook.
     #[command(flatten)]
@@ -51,6 +53,15 @@ pub enum RenderFormat {
     Yaml,
     /// One JSON object.
     Json,
+    /// What a template selects from the document.
+    #[value(skip)]
+    JsonPath(&'static Template),
+}
+
+impl DocumentFormat for RenderFormat {
+    fn json_path(template: &'static Template) -> Self {
+        Self::JsonPath(template)
+    }
 }
 
 pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
@@ -65,11 +76,10 @@ pub(super) fn run(args: &RenderArgs) -> Result<ExitCode, CliError> {
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     match args.output {
         RenderFormat::Yaml => yaml(&rendered)?,
-        RenderFormat::Json => {
-            print_document(
-                &versioned("RenderedAddOn", works_json(&rendered)),
-                OutputFormat::Json,
-            )?;
+        RenderFormat::Json => print_document(&document(&rendered_addon(&rendered))?, OutputFormat::Json)?,
+        RenderFormat::JsonPath(template) => {
+            let format = OutputFormat::JsonPath(template);
+            print_document(&document(&rendered_addon(&rendered))?, format)?;
         }
     }
     let is_whole = !rendered.works.is_empty() && rendered.held.is_empty();

@@ -8,13 +8,15 @@ use std::process::ExitCode;
 use clap::Args;
 use jiff::Timestamp;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::print::{OutputFormat, listing, print, print_document, print_folded, versioned};
+use super::format::FormatParser;
+use super::print::{OutputFormat, document, listing, print, print_document, print_folded};
 use super::rollout::{painted, width};
 use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
 use insight::cockpit::cluster_rollouts;
 use insight::offline::Hub;
+use insight::why::DiagnosisList;
 use kubernetes::field::{Listing, Shown};
 use store::{Fence, Settings};
 
@@ -40,8 +42,8 @@ pub struct WhyArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<OutputFormat>::new())]
     pub output: OutputFormat,
     /// Do not shorten the list of clusters on a terminal; other outputs are never shortened.
     #[arg(long)]
@@ -86,7 +88,7 @@ fn of_upgrade(
         .map_err(|error| CliError::Refused(Box::new(error)))?;
     Ok(Told {
         text: insight::why::upgrade_text(&answer, listing),
-        document: versioned("UpgradeDiagnosis", insight::why::upgrade_json(&answer)),
+        document: document(&insight::why::upgrade_diagnosis(&answer))?,
         is_well: answer.is_well(),
     })
 }
@@ -109,7 +111,7 @@ fn of_addon(
     };
     Ok(Told {
         text: insight::why::text(&answer, cluster.is_some(), listing),
-        document: versioned("AddOnDiagnosis", insight::why::json(&answer)),
+        document: document(&insight::why::addon_diagnosis(&answer))?,
         is_well: answer.is_well(),
     })
 }
@@ -147,14 +149,11 @@ pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
                 print_folded(&answer.text, &[STOPS])?;
             }
         }
-        OutputFormat::Json | OutputFormat::Yaml => {
-            let mut documents: Vec<Value> = told.iter().map(|answer| answer.document.clone()).collect();
-            let page = match (args.addons.len(), documents.pop()) {
-                (1, last) => last,
-                (_, last) => {
-                    documents.extend(last);
-                    Some(versioned("DiagnosisList", json!({"items": documents})))
-                }
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {
+            let mut items: Vec<Value> = told.iter().map(|answer| answer.document.clone()).collect();
+            let page = match args.addons.len() {
+                1 => items.pop(),
+                _ => Some(document(&DiagnosisList { items })?),
             };
             if let Some(page) = page {
                 print_document(&page, args.output)?;
@@ -183,9 +182,8 @@ fn whole_cluster(
         cluster_rollouts(&store, name, now).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     match args.output {
         OutputFormat::Text => print(&painted(&rollouts.lines(width(args.all), now)))?,
-        OutputFormat::Json | OutputFormat::Yaml => {
-            let page = serde_json::to_value(&rollouts).map_err(CliError::acting("write JSON"))?;
-            print_document(&versioned("ClusterRollouts", page), args.output)?;
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {
+            print_document(&document(&rollouts)?, args.output)?;
         }
     }
     Ok(ExitCode::from(u8::from(!rollouts.is_well())))

@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use insight::cockpit::{ClusterView, Picture, Target, TargetKind};
-use serde_json::{Value, json};
+use insight::cockpit::{ClusterView, LeftOut, Picture, RolloutList, Target, TargetKind};
+use serde_json::Value;
 use store::Kind;
 
 /// A person who may not see all clusters is asked about for so many of them.
@@ -213,18 +213,12 @@ pub(super) fn list(pictures: &[Arc<Picture>], grants: &Grants) -> Value {
             }
         })
         .collect();
-    let mut list =
-        json!({"apiVersion": insight::cockpit::API_VERSION, "kind": "RolloutList", "items": items});
-    let missing = missing(grants);
-    if let Some(fields) = list.as_object_mut()
-        && (hidden > 0 || !missing.is_empty())
-    {
-        fields.insert(
-            "leftOut".to_owned(),
-            json!({"rollouts": hidden, "rights": missing}),
-        );
-    }
-    list
+    let rights = missing(grants);
+    let left_out = (hidden > 0 || !rights.is_empty()).then_some(LeftOut {
+        rollouts: hidden,
+        rights,
+    });
+    api::output::document(&RolloutList { items, left_out }).unwrap_or_default()
 }
 
 /// Which rights to see everything a person lacks: said, so that an empty page is not taken for an empty hub.
@@ -294,6 +288,7 @@ pub(super) mod samples {
 mod tests {
     use super::samples::picture;
     use super::*;
+    use serde_json::json;
 
     fn granted(questions: &[Question]) -> Grants {
         Grants {

@@ -98,7 +98,7 @@ fn a_change_is_watched_paused_promoted_and_waited_for() {
 
     change(&dev, &waves(3, "10m"), &greeting("ahoy"));
     let picture = until(&dev, "three soak", |picture| picture["counts"]["soaking"] == 3);
-    let schema = parsed(&run(&["rollout", "schema"]));
+    let schema = parsed(&run(&["reference", "output"]));
     let validator = jsonschema::validator_for(&schema).expect("a schema");
     let faults = validator.iter_errors(&picture).map(|error| error.to_string());
     assert_eq!(faults.collect::<Vec<_>>(), [] as [&str; 0]);
@@ -500,6 +500,62 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     fits(&terminal.shows("ROLLOUT"), 50);
     terminal.press("q");
     terminal.until("the page goes", |page| !page.contains("ROLLOUT"));
+}
+
+/// What does not fit is left out in whole words.
+fn has_whole_words(page: &str, size: (u16, u16)) {
+    fits(page, usize::from(size.0));
+    for line in page.lines() {
+        let line = line.trim_end_matches(['│', ' ']);
+        let is_whole = line
+            .strip_suffix('…')
+            .is_none_or(|before| before.is_empty() || before.ends_with(' '));
+        assert!(is_whole, "{size:?}: {line:?} in\n{page}");
+    }
+}
+
+#[test]
+fn no_page_cuts_a_word_and_freezes_have_a_page() {
+    let fault = "cluster2=apply-failure:the disk quota of the namespace of this agent was exceeded, and it was not raised since";
+    let dev = Dev::start(&["--clusters", "5", "--fault", fault]);
+    until(&dev, "one has failed", |picture| picture["counts"]["failed"] == 1);
+    let reason = "the change board has stopped all changes of this add-on until the audit of the fourth quarter has ended";
+    let frozen = at(
+        &dev,
+        &[
+            "rollout",
+            "freeze",
+            "fourth-quarter",
+            "--addon",
+            "other",
+            "--reason",
+            reason,
+        ],
+    );
+    assert!(frozen.ok, "{}", frozen.stderr);
+    for size in [(80, 24), (120, 40)] {
+        let mut top = tidegate();
+        top.arg("top").arg("--kubeconfig").arg(&dev.kubeconfig);
+        let terminal = Terminal::open(size, &top);
+        has_whole_words(&terminal.shows("1 failed"), size);
+        for (key, shown) in [
+            (ENTER, "CLUSTER "),
+            (ENTER, "cause:"),
+            ("c", "ROLLOUT "),
+            ("y", "REVISION"),
+            ("?", "show or hide the keys"),
+            ("x", "REVISION"),
+            ("p", "y confirms"),
+            ("n", "nothing was written"),
+            ("o", "fourth-quarter"),
+        ] {
+            terminal.press(key);
+            has_whole_words(&terminal.shows(shown), size);
+        }
+        let page = terminal.shows("RolloutProfiles  none");
+        assert!(page.contains("quarter has ended"), "all of the reason: {page}");
+        terminal.press("q");
+    }
 }
 
 #[test]

@@ -166,6 +166,7 @@ fn verbs_for_a_whole_rollout_refuse_a_placement() {
 fn generated_files_are_what_the_binary_prints() {
     for (topic, files) in [
         ("cli", &["docs/cli.md"][..]),
+        ("output", &["docs/reference/output.schema.json"]),
         (
             "webhooks",
             &[

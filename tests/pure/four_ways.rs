@@ -152,7 +152,7 @@ async fn every_example_gets_the_same_verdict_everywhere() {
         let (count, what) = (asked[&(*way, *why_not)], why_not.unwrap_or("the same verdict"));
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
-    expect![[r#"
+    expect![["
         Decide: 523 the same verdict
         Webhook: 523 the same verdict
         Check: 513 the same verdict
@@ -166,6 +166,6 @@ async fn every_example_gets_the_same_verdict_everywhere() {
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 97 is an update: it compares with what was there before
-    "#]]
+    "]]
     .assert_eq(&counted);
 }

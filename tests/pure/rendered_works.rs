@@ -156,6 +156,11 @@ fn unselected_and_unknown_clusters_are_distinguished() {
             "clsuter1",
             "no ManagedCluster has the name \"clsuter1\"; did you mean \"cluster1\"?",
         ),
+        (
+            "nope",
+            "cluster1",
+            "no ClusterManagementAddOn has the name \"nope\"; there is \"metrics\"",
+        ),
     ] {
         let unknown = rendered(&hub(), addon, cluster).expect_err("it is unknown");
         assert_eq!(unknown.to_string(), said);

@@ -2,7 +2,7 @@
 //!
 //! `kit/stock.rs` simulates OCM's manager.
 
-use insight::forecast::{Fate, TakeOver, take_over, take_over_json, take_over_text};
+use insight::forecast::{Fate, TakeOver, take_over, take_over_plan, take_over_text};
 use insight::offline::Hub;
 use jiff::Timestamp;
 use kubernetes::field::Listing;
@@ -280,7 +280,7 @@ fn a_takeover_is_previewed() {
     let path =
         "3 works  StatefulSet agents/agent-statefulset: spec.template.spec.containers[main].env: absent -> ";
     assert!(text.contains(path), "{text}");
-    let json = take_over_json(&told);
+    let json = serde_json::to_value(take_over_plan(&told)).expect("JSON");
     assert_eq!(json["worksWritten"], 3);
     assert_eq!(json["addons"][0]["changed"][0]["fate"], "written");
 

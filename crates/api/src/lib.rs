@@ -20,6 +20,7 @@ pub mod hash;
 mod json_schemas;
 mod lenient;
 pub mod names;
+pub mod output;
 pub mod reason;
 mod rollout_approval;
 mod rollout_check;

@@ -4,11 +4,25 @@
 
 use std::fmt::Write as _;
 
-use kubernetes::field::{natural, one_line};
+use kubernetes::field::{listed, natural, nearest, one_line};
 
 /// Adds a line.
 pub(crate) fn line(out: &mut String, text: &str) {
     writeln!(out, "{}", one_line(text).trim_end()).expect("writing to a string cannot fail");
+}
+
+/// Returns which name was probably meant, or which names there are.
+pub(crate) fn instead<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
+    let mut known: Vec<&str> = known.collect();
+    known.sort_by(|one, other| natural(one, other));
+    if let Some(near) = nearest(name, known.iter().copied()) {
+        return format!("did you mean {near:?}?");
+    }
+    match known.len() {
+        0 => "there is none".to_owned(),
+        1 => format!("there is {}", listed(known)),
+        _ => format!("there are {}", listed(known)),
+    }
 }
 
 /// Returns the first names, and how many more there are.

@@ -1,5 +1,7 @@
 //! The versions of this program, of a hub and of its controllers, and whether they fit together.
 
+use api::output::OutputDocument;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The oldest supported minor version of Kubernetes 1.
@@ -132,7 +134,8 @@ const fn feature(
 }
 
 /// The versions of this program and of a hub.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[schemars(rename = "VersionReport")]
 pub struct Versions {
     /// This program.
     pub client: String,
@@ -143,8 +146,12 @@ pub struct Versions {
     pub skew: Vec<String>,
 }
 
+impl OutputDocument for Versions {
+    const KIND: &'static str = "VersionReport";
+}
+
 /// The versions of a hub.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct HubVersions {
     /// Its address.
     pub url: String,
@@ -158,7 +165,7 @@ pub struct HubVersions {
 }
 
 /// A definition of a hub.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Definition {
     /// Its name.
     pub name: String,

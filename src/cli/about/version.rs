@@ -8,7 +8,8 @@ use clap::Args;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, Client};
 
-use crate::cli::print::{OutputFormat, complain, print, print_document, versioned};
+use crate::cli::format::FormatParser;
+use crate::cli::print::{OutputFormat, complain, document, print, print_document};
 use crate::cli::settings::{self, SettingsArgs};
 use crate::cli::{CliError, HubArgs, connect};
 use api::definitions::{HubContext, Operator, Proof, extended, plan};
@@ -23,8 +24,8 @@ pub struct VersionArgs {
     /// Print only the version of this program; do not contact a hub.
     #[arg(long)]
     pub client: bool,
-    /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<OutputFormat>::new())]
     pub output: OutputFormat,
     /// Which hub.
     #[command(flatten)]
@@ -51,9 +52,8 @@ pub(in crate::cli) fn run(args: &VersionArgs) -> Result<ExitCode, CliError> {
     }
     match args.output {
         OutputFormat::Text => print(&Shown::page(&versions.text()))?,
-        OutputFormat::Json | OutputFormat::Yaml => {
-            let page = serde_json::to_value(&versions).map_err(CliError::acting("write JSON"))?;
-            print_document(&versioned("VersionReport", page), args.output)?;
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {
+            print_document(&document(&versions)?, args.output)?;
         }
     }
     if let Some(error) = &fault {

@@ -7,6 +7,7 @@ mod run;
 
 use clap::{Args, Subcommand};
 
+use crate::cli::format::FormatParser;
 use crate::cli::{HubArgs, OutputFormat};
 
 pub(super) use run::run;
@@ -50,8 +51,8 @@ pub struct DefinitionsPlanArgs {
     /// Which hub.
     #[command(flatten)]
     pub hub: HubArgs,
-    /// Output format.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<OutputFormat>::new())]
     pub output: OutputFormat,
 }
 

@@ -9,10 +9,11 @@ use serde_json::Value;
 
 use super::hub::{Definitions, cannot_write};
 use super::{ApplyArgs, DefinitionsCommand, DefinitionsPlanArgs, RevertArgs};
-use crate::cli::print::{complain, print, print_document, versioned};
+use crate::cli::print::{complain, document, print, print_document};
 use crate::cli::{CliError, OutputFormat, connect};
 use api::definitions::{
-    DefinitionPlan, HubContext, Reversal, applied_text, extended, json, plan, plan_text, revert, revert_text,
+    DefinitionPlan, HubContext, Reversal, applied_text, definition_plans, extended, plan, plan_text, revert,
+    revert_text,
 };
 use kubernetes::field::Shown;
 
@@ -89,8 +90,8 @@ async fn planned(args: &DefinitionsPlanArgs) -> Result<ExitCode, CliError> {
     let looked = Looked::at(&hub).await?;
     match args.output {
         OutputFormat::Text => print(&Shown::page(&looked.page()))?,
-        OutputFormat::Json | OutputFormat::Yaml => {
-            let page = versioned("DefinitionPlan", json(&looked.plans, &looked.absent));
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {
+            let page = document(&definition_plans(&looked.plans, &looked.absent))?;
             print_document(&page, args.output)?;
         }
     }

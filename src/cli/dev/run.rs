@@ -6,7 +6,7 @@ use super::args::Demo;
 use super::hub::{Folder, Registered, prepare};
 use super::{fault, live, parts};
 use crate::cli::about::examples::{self, Others};
-use crate::cli::print::print;
+use crate::cli::print::{note, print};
 use crate::cli::{CliError, DevArgs, connect, rulebook, signals};
 use crate::controllers::TideOptions;
 use kubernetes::field::{Shown, one_line};
@@ -42,7 +42,7 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
             return Err(error);
         }
     };
-    let told = announce(&started, &folder, args.demo());
+    let told = announce(&started, &folder, &args);
     let shown = match told {
         Ok(()) => {
             let book = started.rulebook();
@@ -55,6 +55,9 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
         Err(error) => Err(error),
     };
     started.shutdown().await;
+    if args.hub.is_none() {
+        note("the hub has ended and its objects are lost; `tidegate dev` starts with new ones");
+    }
     shown
 }
 
@@ -75,7 +78,7 @@ fn quoted(path: &str) -> String {
 }
 
 /// Prints the line that scripts wait for, and three commands for people.
-fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), CliError> {
+fn announce(parts: &parts::Parts, folder: &Folder, args: &DevArgs) -> Result<(), CliError> {
     let ready = one_line(&devhub::program::ready_line(parts.kubeconfig(), &parts.url()));
     let kubeconfig = quoted(&parts.kubeconfig().display().to_string());
     let examples = folder.path().join(EXAMPLES);
@@ -86,7 +89,7 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
         )
     };
     let (all, wrong) = (apply(""), apply("wrong/01-rollout.yaml"));
-    let [first, second, third] = match demo {
+    let [first, second, third] = match args.demo() {
         Demo::AddOn => ["kubectl get managedclusteraddons -A", &wrong, INSTANCE],
         Demo::None => [all.as_str(), &wrong, INSTANCE],
         Demo::Upgrade => [
@@ -98,6 +101,11 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
     let page = parts.page().map_or_else(String::new, |url| {
         format!("Open the web page in a browser: {url}\n\n")
     });
+    let kept = if args.hub.is_none() {
+        "The hub is in memory: its objects are lost when it ends.\n\n"
+    } else {
+        ""
+    };
     let lines = format!(
         "{ready}\n\
          \n\
@@ -107,7 +115,7 @@ fn announce(parts: &parts::Parts, folder: &Folder, demo: Demo) -> Result<(), Cli
          {second}\n  \
          {third}\n  \
          tidegate rollout list\n\n\
-         {page}",
+         {page}{kept}",
     );
     print(&Shown::page(&lines))
 }

@@ -4,6 +4,7 @@
 
 use clap::Args;
 
+use crate::cli::format::FormatParser;
 use crate::cli::words::lease;
 use crate::cli::{BehaviourArgs, ConnectionArgs, ControllersMode, LeasePlace, Only, OutputFormat};
 
@@ -53,8 +54,8 @@ pub struct DoctorArgs {
     /// Do not shorten the list of objects on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
-    /// Output format; the version of the JSON is in `apiVersion`.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = OutputFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<OutputFormat>::new())]
     pub output: OutputFormat,
 }
 

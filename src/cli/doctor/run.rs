@@ -5,11 +5,13 @@
 use std::process::ExitCode;
 
 use kubernetes::field::{Listing, Shown};
-use operate::doctor::{Colours, HubFacts, Reading, Report, Runs, Stage, examine, json, needed, text};
+use operate::doctor::{
+    Colours, HubFacts, Reading, Report, Runs, Stage, doctor_report, examine, needed, text,
+};
 
 use super::collect::Named;
 use super::{DoctorArgs, collect, confinement, fleet, rights};
-use crate::cli::print::{is_coloured, listing, print, print_document};
+use crate::cli::print::{document, is_coloured, listing, print, print_document};
 use crate::cli::{CliError, LeasePlace, OutputFormat, connect};
 
 pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
@@ -29,7 +31,9 @@ pub(in crate::cli) fn run(args: &DoctorArgs) -> Result<ExitCode, CliError> {
     match args.output {
         OutputFormat::Text if is_coloured() => print(&Shown::painted(&text(&report, Colours::On)))?,
         OutputFormat::Text => print(&Shown::page(&text(&report, Colours::Off)))?,
-        OutputFormat::Json | OutputFormat::Yaml => print_document(&json(&report, status), args.output)?,
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {
+            print_document(&document(&doctor_report(&report, status))?, args.output)?;
+        }
     }
     Ok(ExitCode::from(status))
 }
@@ -69,7 +73,7 @@ async fn collected(args: &DoctorArgs) -> Result<HubFacts, CliError> {
     let settings = known.map(|known| known.settings()).unwrap_or_default();
     facts.fleet = fleet::fleet(&client, settings).await;
     facts.fleet.listing = match args.output {
-        OutputFormat::Json | OutputFormat::Yaml => Listing::Whole,
+        OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => Listing::Whole,
         OutputFormat::Text => listing(args.all),
     };
     let account = connect::client(other.impersonating(args.account.clone()))?;

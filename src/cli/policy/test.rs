@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::files::{documents, files, read_all};
 use super::{CommandOutput, DOES_NOT_COMPILE, FOUND, TestArgs, TestOutput};
 use crate::cli::CliError;
+use crate::cli::print::document;
 use kubernetes::field::Shown;
 use lint::check::{Gaps, PolicyFiles, TestFileError, TestFiles, TestReport};
 
@@ -46,7 +47,7 @@ pub(super) fn run(args: &TestArgs) -> Result<CommandOutput, CliError> {
     Ok(CommandOutput {
         page: match args.output {
             TestOutput::Text => Shown::page(&report.text()),
-            TestOutput::Json => Shown::json(&report.json()),
+            TestOutput::Json => Shown::json(&format!("{:#}\n", document(&report.document())?)),
             TestOutput::Junit => Shown::page(&report.junit(gaps)),
         },
         status: match (&report.broken, report.has_failures(gaps)) {

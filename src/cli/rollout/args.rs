@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use kubernetes::duration::GoDuration;
+use kubernetes::json_path::Template;
 
+use crate::cli::format::{DocumentFormat, FormatParser};
 use crate::cli::{BehaviourArgs, HubArgs, OutputFormat};
 
 /// Show and control rollouts of add-ons and cluster upgrades.
@@ -61,8 +63,6 @@ pub enum RolloutCommand {
     Unfreeze(UnfreezeArgs),
     /// Show the history on the hub: previous and current configurations, and the last events.
     History(HistoryArgs),
-    /// Print the JSON Schema of `-o json`.
-    Schema,
 }
 
 /// The hub, and the settings of its controllers.
@@ -89,6 +89,15 @@ pub enum RolloutFormat {
     Json,
     /// The same as YAML.
     Yaml,
+    /// What a template selects from the document.
+    #[value(skip)]
+    JsonPath(&'static Template),
+}
+
+impl DocumentFormat for RolloutFormat {
+    fn json_path(template: &'static Template) -> Self {
+        Self::JsonPath(template)
+    }
 }
 
 impl RolloutFormat {
@@ -96,6 +105,7 @@ impl RolloutFormat {
     pub(super) const fn document(self) -> OutputFormat {
         match self {
             Self::Yaml => OutputFormat::Yaml,
+            Self::JsonPath(template) => OutputFormat::JsonPath(template),
             Self::Text | Self::Wide | Self::Name | Self::Json => OutputFormat::Json,
         }
     }
@@ -104,7 +114,7 @@ impl RolloutFormat {
     pub(super) const fn is_text(self) -> bool {
         match self {
             Self::Text | Self::Wide => true,
-            Self::Name | Self::Json | Self::Yaml => false,
+            Self::Name | Self::Json | Self::Yaml | Self::JsonPath(_) => false,
         }
     }
 }
@@ -144,8 +154,8 @@ pub struct AskArgs {
     /// Do not shorten the output on a terminal; other outputs are never shortened.
     #[arg(long)]
     pub all: bool,
-    /// Output format; the JSON has the schema of `tidegate rollout schema`.
-    #[arg(short, long, value_enum, value_name = "FORMAT", default_value_t = RolloutFormat::Text)]
+    /// Output format, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(short, long, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<RolloutFormat>::new())]
     pub output: RolloutFormat,
     /// Which hub.
     #[command(flatten)]

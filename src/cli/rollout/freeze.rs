@@ -82,7 +82,7 @@ pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
             ..PatchParams::default()
         };
         let stored = api.patch(&args.name, &params, &Patch::Apply(&object)).await;
-        stored.map_err(refused)
+        stored.map_err(refused(Kind::Freeze))
     })?;
     let begin = if read.is_in_force(Timestamp::now()) {
         "now"
@@ -143,7 +143,7 @@ pub(super) fn unfreeze(args: &UnfreezeArgs) -> Result<ExitCode, CliError> {
         match api.delete(&args.name, &params).await {
             Ok(_) => Ok(()),
             Err(kube::Error::Api(status)) if status.is_not_found() => Err(unknown(&api, &args.name).await),
-            Err(error) => Err(refused(error)),
+            Err(error) => Err(refused(Kind::Freeze)(error)),
         }
     })?;
     let tried = if args.dry_run {

@@ -10,6 +10,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::args::{AskArgs, RolloutHubArgs};
+use crate::cli::error::reading_kind;
 use crate::cli::print::note as say_note;
 use crate::cli::{CliError, HubArgs, connect, live};
 use crate::controllers::resource;
@@ -130,7 +131,7 @@ pub(in crate::cli) async fn raw(client: &Client, target: &Target) -> Result<Valu
     let object = api(client, target)
         .get(&target.name)
         .await
-        .map_err(CliError::acting("read the hub"))?;
+        .map_err(reading_kind(target.object_kind()))?;
     serde_json::to_value(object).map_err(CliError::acting("read the hub"))
 }
 
@@ -143,7 +144,7 @@ pub(super) async fn stored_settings(client: &Client, target: &Target) -> Result<
     let found = api
         .get_opt(&target.name)
         .await
-        .map_err(CliError::acting("read the hub"))?;
+        .map_err(reading_kind(Kind::Rollout))?;
     serde_json::to_value(found).map_err(CliError::acting("read the hub"))
 }
 
@@ -280,7 +281,7 @@ pub(in crate::cli) fn names_on_hub(named: Named, hub: &HubArgs) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insight::cockpit::history_json;
+    use insight::cockpit::RolloutHistory;
     use k8s_openapi::api::core::v1::{Event, Namespace};
     use kube::api::PostParams;
     use serde_json::json;
@@ -330,7 +331,8 @@ mod tests {
         let found = events(&client, &addon).await.expect("they can be read");
         assert_eq!(messages(&found.own), ["genuine"]);
         assert_eq!(messages(&found.of_clusters), ["of-a-cluster"]);
-        let written = history_json(&addon, &json!({}), &found.own, &found.of_clusters);
+        let history = RolloutHistory::of(&addon, &json!({}), &found.own, &found.of_clusters);
+        let written = api::output::document(&history).expect("JSON");
         assert_eq!(written["events"][0]["message"], "genuine");
         assert_eq!(written["clusterEvents"][0]["message"], "of-a-cluster");
         hub.shutdown().await;

@@ -4,24 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
-use serde_json::{Value, json};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::args::{ListArgs, RolloutFormat};
 use super::hub::{Source, settings_to_watch};
 use super::pulse::Pulse;
 use super::show::{painted, width};
-use crate::cli::print::{Redrawn, is_terminal, print, print_document, terminal_size};
-use crate::cli::{CliError, OutputFormat, connect, signals};
+use crate::cli::error::reading_kind;
+use crate::cli::print::{Redrawn, document, is_terminal, print, print_document, print_next, terminal_size};
+use crate::cli::{CliError, connect, signals};
 use crate::controllers::{Lens, resource};
 use insight::cockpit::{
-    API_VERSION, Gallery, Line, Picture, Pictures, Rollouts, Target, Tone, find, list, summary,
+    Gallery, Line, Picture, Pictures, RolloutList, Rollouts, Target, Tone, find, list, summary,
 };
 use kubernetes::field::Shown;
 use store::{Kind, ObjectKey};
@@ -99,14 +98,14 @@ impl Wanted {
 
 fn show(args: &ListArgs, pictures: &[Picture], now: Timestamp) -> Result<(), CliError> {
     match args.ask.output {
-        RolloutFormat::Json | RolloutFormat::Yaml => {
-            let items: Result<Vec<Value>, CliError> = pictures
-                .iter()
-                // A list shows the progress of each; `status` shows its clusters.
-                .map(|picture| super::run::value(&picture.without_clusters()))
-                .collect();
-            let page = json!({"apiVersion": API_VERSION, "kind": "RolloutList", "items": items?});
-            print_document(&page, args.ask.output.document())
+        RolloutFormat::Json | RolloutFormat::Yaml | RolloutFormat::JsonPath(_) => {
+            // A list shows the progress of each; `status` shows its clusters.
+            let items = pictures.iter().map(Picture::without_clusters).collect();
+            let page = RolloutList {
+                items,
+                left_out: None,
+            };
+            print_document(&document(&page)?, args.ask.output.document())
         }
         RolloutFormat::Name => {
             for picture in pictures {
@@ -186,7 +185,7 @@ async fn with_labels(client: &Client, selector: &str) -> Result<BTreeSet<Target>
     for kind in KINDS {
         let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
         let listed = api.list(&ListParams::default().labels(selector)).await;
-        let objects = listed.map_err(CliError::acting("read the hub"))?;
+        let objects = listed.map_err(reading_kind(kind))?;
         found.extend(objects.items.into_iter().map(|object| {
             let name = object.metadata.name.unwrap_or_default();
             match object.metadata.namespace {
@@ -242,7 +241,9 @@ impl Face {
             let line = match output {
                 RolloutFormat::Text | RolloutFormat::Wide => summary(&untimed, picture.at),
                 RolloutFormat::Name => picture.target.told(),
-                RolloutFormat::Json | RolloutFormat::Yaml => super::run::value(&untimed)?.to_string(),
+                RolloutFormat::Json | RolloutFormat::Yaml | RolloutFormat::JsonPath(_) => {
+                    super::run::value(&untimed)?.to_string()
+                }
             };
             if self.lines.get(&picture.target) == Some(&line) {
                 continue;
@@ -251,15 +252,9 @@ impl Face {
                 RolloutFormat::Text | RolloutFormat::Wide | RolloutFormat::Name => {
                     print(&Shown::line(&line))?;
                 }
-                RolloutFormat::Json => {
-                    print(&Shown::json(&format!(
-                        "{}\n",
-                        super::run::value(&picture.without_clusters())?
-                    )))?;
-                }
-                RolloutFormat::Yaml => {
-                    let value = super::run::value(&Arc::clone(picture).without_clusters())?;
-                    print_document(&value, OutputFormat::Yaml)?;
+                RolloutFormat::Json | RolloutFormat::Yaml | RolloutFormat::JsonPath(_) => {
+                    let value = super::run::value(&picture.without_clusters())?;
+                    print_next(&value, output.document())?;
                 }
             }
             self.lines.insert(picture.target.clone(), line);

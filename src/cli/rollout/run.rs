@@ -17,14 +17,15 @@ use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
 use super::{freeze, list};
-use crate::cli::print::{OutputFormat, print, print_document, versioned};
+use crate::cli::print::{OutputFormat, document, print, print_document};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
-    API_VERSION, Approve, Decision, Line, Picture, Revision, Steer, Stopwatch, Target, Tone, Verb,
-    decision_lines, decisions, history, history_json, revision_lines, revisions, status, steer, written,
+    Approve, Decision, Line, Picture, Revision, RolloutHistory, RolloutList, RolloutRevision, Steer,
+    Stopwatch, Target, Tone, Verb, decision_lines, decisions, history, revision_lines, revisions, status,
+    steer, written,
 };
 use kubernetes::field::Shown;
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{Settings, Store};
 
 pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
@@ -49,10 +50,6 @@ pub(in crate::cli) fn run(args: &RolloutArgs) -> Result<ExitCode, CliError> {
         RolloutCommand::Freeze(args) => freeze::freeze(args),
         RolloutCommand::Unfreeze(args) => freeze::unfreeze(args),
         RolloutCommand::History(args) => remembered(args),
-        RolloutCommand::Schema => {
-            print_document(&insight::cockpit::json_schema(), OutputFormat::Json)?;
-            Ok(ExitCode::SUCCESS)
-        }
     }
 }
 
@@ -66,7 +63,7 @@ pub(super) fn full_name(name: &str, namespace: Option<&str>) -> String {
 }
 
 pub(super) fn value(picture: &Picture) -> Result<Value, CliError> {
-    serde_json::to_value(picture).map_err(CliError::acting("read the hub"))
+    document(picture)
 }
 
 fn some(args: &StatusArgs) -> Result<ExitCode, CliError> {
@@ -88,16 +85,14 @@ fn some(args: &StatusArgs) -> Result<ExitCode, CliError> {
     }
     let output = args.ask.output;
     match output {
-        RolloutFormat::Json | RolloutFormat::Yaml => {
-            let values: Result<Vec<Value>, CliError> = items.iter().map(value).collect();
-            let mut values = values?;
-            let page = match (is_one, values.pop()) {
-                (true, Some(one)) => Some(one),
+        RolloutFormat::Json | RolloutFormat::Yaml | RolloutFormat::JsonPath(_) => {
+            let page = match (is_one, items.first()) {
+                (true, Some(one)) => Some(value(one)?),
                 (true, None) => None,
-                (false, last) => {
-                    values.extend(last);
-                    Some(json!({"apiVersion": API_VERSION, "kind": "RolloutList", "items": values}))
-                }
+                (false, _) => Some(document(&RolloutList {
+                    items,
+                    left_out: None,
+                })?),
             };
             if let Some(page) = page {
                 print_document(&page, output.document())?;
@@ -180,11 +175,13 @@ fn remembered(args: &HistoryArgs) -> Result<ExitCode, CliError> {
     let approvals = approvals.filter(|(key, _)| key.kind == store::Kind::Approval);
     let decided = decisions(approvals.map(|(_, object)| &**object), &target);
     match output {
-        RolloutFormat::Json | RolloutFormat::Yaml => {
-            let mut page = history_json(&target, &object, &told.own, &told.of_clusters);
-            page["decisions"] = Value::Array(decided);
-            page["revisions"] = serde_json::to_value(&known).map_err(CliError::acting("write JSON"))?;
-            print_document(&page, output.document())?;
+        RolloutFormat::Json | RolloutFormat::Yaml | RolloutFormat::JsonPath(_) => {
+            let page = RolloutHistory {
+                decisions: decided,
+                revisions: known,
+                ..RolloutHistory::of(&target, &object, &told.own, &told.of_clusters)
+            };
+            print_document(&document(&page)?, output.document())?;
         }
         RolloutFormat::Name => {
             for number in known.iter().filter_map(|one| one.revision) {
@@ -226,9 +223,11 @@ fn one_revision(args: &HistoryArgs, source: &Source, known: &[Revision]) -> Resu
         .unwrap_or_default();
     let output = args.ask.output;
     if !output.is_text() {
-        let mut page = serde_json::to_value(one).map_err(CliError::acting("write JSON"))?;
-        page["content"] = content;
-        print_document(&versioned("RolloutRevision", page), output.document())?;
+        let page = RolloutRevision {
+            revision: one,
+            content,
+        };
+        print_document(&document(&page)?, output.document())?;
         return Ok(ExitCode::SUCCESS);
     }
     print(&painted(&revision_lines(known, true, width(true))))?;

@@ -14,8 +14,8 @@ use super::hub::{gone, meant, settings_to_watch};
 use super::pulse::Pulse;
 use super::run::{full_name, value};
 use super::show::{painted, width};
-use crate::cli::print::{Redrawn, is_terminal, print, print_document, terminal_size};
-use crate::cli::{CliError, OutputFormat, connect, signals};
+use crate::cli::print::{Redrawn, is_terminal, print, print_next, terminal_size};
+use crate::cli::{CliError, connect, signals};
 use crate::controllers::Lens;
 use insight::cockpit::{Line, Phase, Picture, Stopwatch, Tone, status, summary};
 use kubernetes::field::Shown;
@@ -147,11 +147,7 @@ impl Face {
                     ..picture.clone()
                 };
                 if last.as_ref() != Some(&news) {
-                    if *output == RolloutFormat::Yaml {
-                        print_document(&value(picture)?, OutputFormat::Yaml)?;
-                    } else {
-                        print(&Shown::json(&format!("{}\n", value(picture)?)))?;
-                    }
+                    print_next(&value(picture)?, output.document())?;
                     *last = Some(news);
                 }
             }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::hub::api;
 use crate::cli::CliError;
+use crate::cli::error::missing_crd;
 use crate::controllers::resource;
 use insight::cockpit::{
     CHANGE_CAUSE, Form, OwnedField, SteerClient, Target, Verb, Writing, conflicting, managers, of_programs,
@@ -94,12 +95,16 @@ pub(in crate::cli) async fn put(
     request: Request,
 ) -> Result<Outcome, CliError> {
     restore(client, verb, writing, request).await?;
-    let (object, api) = match Kind::of_object(&writing.body) {
-        Some(Kind::Rollout) => (settings, Api::all_with(client.clone(), &resource(Kind::Rollout))),
+    let (object, kind, api) = match Kind::of_object(&writing.body) {
+        Some(Kind::Rollout) => {
+            let api = Api::all_with(client.clone(), &resource(Kind::Rollout));
+            (settings, Kind::Rollout, api)
+        }
         Some(Kind::Approval) => return decide(client, verb, writing, request).await,
-        _ => (object, api(client, target)),
+        _ => (object, target.object_kind(), api(client, target)),
     };
     let hub = Hub {
+        kind,
         api,
         name: &target.name,
         params: PatchParams {
@@ -142,7 +147,7 @@ pub(in crate::cli) async fn put(
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {
                     Ok(Outcome::Changed(status.message.clone()))
                 }
-                Err(error) => Err(refused(error)),
+                Err(error) => Err(refused(hub.kind)(error)),
             }
         }
         Form::Apply => {
@@ -173,6 +178,7 @@ async fn decide(
     for body in std::iter::once(&writing.body).chain(&writing.more) {
         let name = body.pointer("/metadata/name").and_then(Value::as_str);
         let hub = Hub {
+            kind: Kind::Approval,
             api: Api::all_with(client.clone(), &resource(Kind::Approval)),
             name: name.unwrap_or_default(),
             params: PatchParams {
@@ -205,13 +211,13 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         } else {
             Api::namespaced_with(client.clone(), &key.namespace, &resource)
         };
-        let Some(found) = api.get_opt(&key.name).await.map_err(refused)? else {
+        let Some(found) = api.get_opt(&key.name).await.map_err(refused(kind))? else {
             let params = PostParams {
                 dry_run: request.dry_run,
                 field_manager: manager.clone(),
             };
             let object = serde_json::from_value(wanted.clone()).map_err(CliError::acting("read the hub"))?;
-            api.create(&params, &object).await.map_err(refused)?;
+            api.create(&params, &object).await.map_err(refused(kind))?;
             continue;
         };
         let found = serde_json::to_value(found).map_err(CliError::acting("read the hub"))?;
@@ -237,7 +243,7 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
             ..PatchParams::default()
         };
         let patched = api.patch(&key.name, &params, &Patch::Json::<()>(patch)).await;
-        patched.map_err(refused)?;
+        patched.map_err(refused(kind))?;
     }
     Ok(())
 }
@@ -265,6 +271,7 @@ fn with_cause(found: &Value, wanted: &Value) -> Option<Value> {
 
 /// Where something is written, and how.
 struct Hub<'a> {
+    kind: Kind,
     api: Api<DynamicObject>,
     name: &'a str,
     params: PatchParams,
@@ -303,7 +310,7 @@ impl Hub<'_> {
                     Answer::Owned(owners, status.message)
                 })
             }
-            Err(error) => Err(refused(error)),
+            Err(error) => Err(refused(self.kind)(error)),
         }
     }
 }
@@ -330,7 +337,14 @@ fn allowed(owned: &[OwnedField], object: &Value, request: Request) -> Result<(),
     })))
 }
 
-pub(super) fn refused(error: kube::Error) -> CliError {
+pub(super) fn refused(kind: Kind) -> impl Fn(kube::Error) -> CliError {
+    move |error| match missing_crd(kind, &error) {
+        Some(text) => CliError::Refused(text.into()),
+        None => not_written(error),
+    }
+}
+
+fn not_written(error: kube::Error) -> CliError {
     match error {
         kube::Error::Api(status) => CliError::Serve {
             part: "the change",

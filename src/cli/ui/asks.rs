@@ -12,11 +12,13 @@ use tokio::sync::watch;
 
 use super::settings::settings_of;
 use crate::cli::connect::{self, HubConfig};
-use crate::cli::print::versioned;
+use crate::cli::print::document;
 use crate::cli::rollout::{NotAllowed, Request, Steering, events, raw, steered_from};
 use crate::cli::{CliError, live};
 use crate::ui::{Action, Ask, NotDone, Token};
-use insight::cockpit::{Line, Picture, SteerClient, Stopwatch, Target, TargetKind, revisions};
+use insight::cockpit::{
+    Line, Picture, RolloutHistory, SteerClient, Stopwatch, Target, TargetKind, revisions,
+};
 use kubernetes::field::Listing;
 use store::Settings;
 
@@ -57,7 +59,7 @@ impl Reader {
         let client = self.client(token.as_ref())?;
         let object = raw(&client, &target).await?;
         let told = events(&client, &target).await?;
-        Ok(insight::cockpit::history_json(
+        document(&RolloutHistory::of(
             &target,
             &object,
             &told.own,
@@ -132,17 +134,22 @@ fn reasons(
     target: &Target,
     cluster: &str,
 ) -> Result<Value, String> {
-    match target.kind {
-        TargetKind::ClusterManagementAddOn => insight::why::why(hub, settings, &target.name, Some(cluster), now)
-            .map(|answer| json!({"text": insight::why::text(&answer, true, Listing::Whole), "answer": versioned("AddOnDiagnosis", insight::why::json(&answer))}))
-            .map_err(|error| error.to_string()),
+    let (text, answer) = match target.kind {
+        TargetKind::ClusterManagementAddOn => {
+            let answer = insight::why::why(hub, settings, &target.name, Some(cluster), now)
+                .map_err(|error| error.to_string())?;
+            let text = insight::why::text(&answer, true, Listing::Whole);
+            (text, document(&insight::why::addon_diagnosis(&answer)))
+        }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            insight::why::why_upgrade(hub, settings, &name, Some(cluster), now)
-                .map(|answer| json!({"text": insight::why::upgrade_text(&answer, Listing::Whole), "answer": versioned("UpgradeDiagnosis", insight::why::upgrade_json(&answer))}))
-                .map_err(|error| error.to_string())
+            let answer = insight::why::why_upgrade(hub, settings, &name, Some(cluster), now)
+                .map_err(|error| error.to_string())?;
+            let text = insight::why::upgrade_text(&answer, Listing::Whole);
+            (text, document(&insight::why::upgrade_diagnosis(&answer)))
         }
-    }
+    };
+    Ok(json!({"text": text, "answer": answer.map_err(|error| error.one_line())?}))
 }
 
 impl Ask for Reader {

@@ -17,6 +17,9 @@ pub use difference::Difference;
 pub use erasure::{Erasure, erasure, extended, has_something_to_lose, is_kept};
 pub use hazard::{Conversion, Hazard, HubContext, Operator, OperatorWill, Proof};
 pub use live::{Unfit, converter, is_established, other_versions, version_annotation};
-pub use page::{applied_text, json, plan_text, revert_text};
+pub use page::{
+    ConversionEffect, DefinitionDifference, DefinitionPlans, OperatorEffect, PlannedAddition,
+    PlannedDefinition, Refusal, applied_text, definition_plans, plan_text, revert_text,
+};
 pub use patch::{Addition, DefinitionPlan, Presence, Reversal, plan, revert};
 pub use probe::{is_answered_by_tidegate, probe};

@@ -4,11 +4,14 @@
 
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::difference::Difference;
 use super::hazard::{Conversion, Hazard, OperatorWill};
 use super::patch::{Addition, DefinitionPlan, Presence, Reversal};
+use crate::output::OutputDocument;
 use kubernetes::field::counted;
 
 /// Returns what would be done about a definition.
@@ -106,63 +109,176 @@ pub fn revert_text(reversal: &Reversal, done: &str) -> String {
     page
 }
 
+/// What Tidegate's fields would add to the definitions of a hub, for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "DefinitionPlan")]
+pub struct DefinitionPlans<'a> {
+    /// The definitions.
+    pub definitions: Vec<PlannedDefinition<'a>>,
+    /// Names of definitions that the hub does not have.
+    pub absent: &'a [String],
+}
+
+impl OutputDocument for DefinitionPlans<'_> {
+    const KIND: &'static str = "DefinitionPlan";
+}
+
+/// The plan for one definition.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlannedDefinition<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Fields and columns of Tidegate.
+    pub additions: Vec<PlannedAddition<'a>>,
+    /// Where the hub's definition differs from Tidegate's; not changed.
+    pub differences: Vec<DefinitionDifference<'a>>,
+    /// What OCM's operator does with the additions.
+    pub operator: OperatorEffect<'a>,
+    /// What the conversion between versions does with the additions.
+    pub conversion: ConversionEffect<'a>,
+    /// Why the definition would not be changed.
+    pub refusals: Vec<Refusal>,
+    /// The JSON Patch.
+    #[schemars(schema_with = "crate::output::objects")]
+    pub patch: &'a [Value],
+}
+
+/// A field or a column of Tidegate.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PlannedAddition<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// `field` or `column`.
+    pub kind: &'static str,
+    /// `new`, `outdated` or `present`.
+    pub standing: &'static str,
+}
+
+/// A difference that is not changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DefinitionDifference<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// The key that differs.
+    pub key: &'a str,
+    /// The value of the hub, or null.
+    pub hub: &'a Option<Value>,
+    /// The value of Tidegate, or null.
+    pub tidegate: &'a Option<Value>,
+}
+
+/// What OCM's operator does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OperatorEffect<'a> {
+    /// `nothing`, `leaves-alone`, `overwrites` or `unknown`.
+    pub does: &'static str,
+    /// The version in the annotation of the definition; absent if the operator is not installed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotation: Option<&'a str>,
+    /// The version of the operator; absent if it is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<&'a str>,
+}
+
+/// What the conversion between versions does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConversionEffect<'a> {
+    /// `nothing`, `keeps`, `erases` or `unknown`.
+    pub does: &'static str,
+    /// The other versions that are served.
+    pub versions: &'a [String],
+    /// The `clientConfig` of the conversion webhook that erases the fields; absent if no webhook converts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub converter: Option<&'a Value>,
+    /// Why it is unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'a str>,
+}
+
+/// Why a definition would not be changed.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Refusal {
+    /// The reason.
+    pub reason: &'static str,
+    /// Its message.
+    pub message: String,
+    /// What to do, or "".
+    pub fix: String,
+}
+
 /// Returns plans for programs.
-pub fn json(plans: &[DefinitionPlan], absent: &[String]) -> Value {
-    let plans: Vec<Value> = plans.iter().map(plan_json).collect();
-    json!({"definitions": plans, "absent": absent})
-}
-
-fn plan_json(plan: &DefinitionPlan) -> Value {
-    let additions = plan.additions.iter().map(|one| {
-        let standing = match one.standing {
-            Presence::New => "new",
-            Presence::Outdated => "outdated",
-            Presence::Present => "present",
-        };
-        let kind = if one.is_column { "column" } else { "field" };
-        json!({"path": one.path, "kind": kind, "standing": standing})
-    });
-    let differences = plan
-        .differences
-        .iter()
-        .map(|one| json!({"path": one.path, "key": one.key, "hub": one.live, "tidegate": one.ours}));
-    let hazards = plan
-        .hazards
-        .iter()
-        .map(|one| json!({"reason": reason(one), "message": one.to_string(), "fix": one.cure()}));
-    json!({
-        "name": plan.name,
-        "additions": additions.collect::<Vec<_>>(),
-        "differences": differences.collect::<Vec<_>>(),
-        "operator": operator_json(&plan.operator),
-        "conversion": conversion_json(&plan.conversion),
-        "refusals": hazards.collect::<Vec<_>>(),
-        "patch": plan.patch,
-    })
-}
-
-fn operator_json(will: &OperatorWill) -> Value {
-    match will {
-        OperatorWill::Nothing => json!({"does": "nothing"}),
-        OperatorWill::LeaveAlone { marked, own } => {
-            json!({"does": "leaves-alone", "annotation": marked, "version": own})
-        }
-        OperatorWill::Overwrite { marked, own } => {
-            json!({"does": "overwrites", "annotation": marked, "version": own})
-        }
-        OperatorWill::Unknown { marked } => json!({"does": "unknown", "annotation": marked}),
+pub fn definition_plans<'a>(plans: &'a [DefinitionPlan], absent: &'a [String]) -> DefinitionPlans<'a> {
+    DefinitionPlans {
+        definitions: plans.iter().map(planned).collect(),
+        absent,
     }
 }
 
-fn conversion_json(conversion: &Conversion) -> Value {
+fn planned(plan: &DefinitionPlan) -> PlannedDefinition<'_> {
+    let additions = plan.additions.iter().map(|one| PlannedAddition {
+        path: &one.path,
+        kind: if one.is_column { "column" } else { "field" },
+        standing: match one.standing {
+            Presence::New => "new",
+            Presence::Outdated => "outdated",
+            Presence::Present => "present",
+        },
+    });
+    let differences = plan.differences.iter().map(|one| DefinitionDifference {
+        path: &one.path,
+        key: &one.key,
+        hub: &one.live,
+        tidegate: &one.ours,
+    });
+    let refusals = plan.hazards.iter().map(|one| Refusal {
+        reason: reason(one),
+        message: one.to_string(),
+        fix: one.cure(),
+    });
+    PlannedDefinition {
+        name: &plan.name,
+        additions: additions.collect(),
+        differences: differences.collect(),
+        operator: operator(&plan.operator),
+        conversion: conversion(&plan.conversion),
+        refusals: refusals.collect(),
+        patch: &plan.patch,
+    }
+}
+
+fn operator(will: &OperatorWill) -> OperatorEffect<'_> {
+    let effect = |does, annotation, version| OperatorEffect {
+        does,
+        annotation,
+        version,
+    };
+    match will {
+        OperatorWill::Nothing => effect("nothing", None, None),
+        OperatorWill::LeaveAlone { marked, own } => effect("leaves-alone", Some(marked), Some(own)),
+        OperatorWill::Overwrite { marked, own } => effect("overwrites", marked.as_deref(), own.as_deref()),
+        OperatorWill::Unknown { marked } => effect("unknown", Some(marked), None),
+    }
+}
+
+fn conversion(conversion: &Conversion) -> ConversionEffect<'_> {
+    let effect = |does, versions| ConversionEffect {
+        does,
+        versions,
+        converter: None,
+        why: None,
+    };
     match conversion {
-        Conversion::NoOther => json!({"does": "nothing", "versions": []}),
-        Conversion::NothingToLose { others } => json!({"does": "nothing", "versions": others}),
-        Conversion::Lossless { others } => json!({"does": "keeps", "versions": others}),
-        Conversion::Erases { others, converter } => {
-            json!({"does": "erases", "versions": others, "converter": converter})
-        }
-        Conversion::Unproven { others, why } => json!({"does": "unknown", "versions": others, "why": why}),
+        Conversion::NoOther => effect("nothing", &[]),
+        Conversion::NothingToLose { others } => effect("nothing", others),
+        Conversion::Lossless { others } => effect("keeps", others),
+        Conversion::Erases { others, converter } => ConversionEffect {
+            converter: converter.as_ref(),
+            ..effect("erases", others)
+        },
+        Conversion::Unproven { others, why } => ConversionEffect {
+            why: Some(why),
+            ..effect("unknown", others)
+        },
     }
 }
 

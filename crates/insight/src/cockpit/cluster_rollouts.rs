@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
+use api::output::OutputDocument;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::cluster::ClusterView;
@@ -17,7 +19,7 @@ use kubernetes::field::{nearest, quoted};
 use store::Store;
 
 /// A rollout on one cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClusterRollout {
     /// The rollout.
     pub target: Target,
@@ -27,12 +29,16 @@ pub struct ClusterRollout {
 }
 
 /// All rollouts of one cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ClusterRollouts {
     /// The cluster.
     pub cluster: String,
     /// Its rollouts: those that need an administrator first.
     pub items: Vec<ClusterRollout>,
+}
+
+impl OutputDocument for ClusterRollouts {
+    const KIND: &'static str = "ClusterRollouts";
 }
 
 /// There is no such cluster.

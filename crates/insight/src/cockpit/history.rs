@@ -4,11 +4,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::output::OutputDocument;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::line::{Line, Tone, WHOLE, between, padded};
-use super::picture::{API_VERSION, Target};
+use super::picture::Target;
+use super::revisions::{RecordedDecision, Revision};
 use super::steer::CHANGE_CAUSE;
 use crate::layout::first_sorted;
 use kubernetes::field::counted;
@@ -51,17 +55,46 @@ pub fn history(
     page.into_iter().map(|line| line.cut(width)).collect()
 }
 
-/// Returns the history of a rollout as programs read it.
-pub fn history_json(target: &Target, object: &Value, own: &[Value], of_clusters: &[Value]) -> Value {
-    let progressions = object.pointer("/status/installProgressions").cloned();
-    json!({
-        "apiVersion": API_VERSION,
-        "kind": "RolloutHistory",
-        "target": target,
-        "installProgressions": progressions.unwrap_or(Value::Array(Vec::new())),
-        "events": own.iter().map(without_managers).collect::<Vec<_>>(),
-        "clusterEvents": of_clusters.iter().map(without_managers).collect::<Vec<_>>(),
-    })
+/// The history of a rollout.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutHistory {
+    /// The rollout.
+    pub target: Target,
+    /// Its revisions, the last first.
+    pub revisions: Vec<Revision>,
+    /// Decisions about changes, the last first.
+    pub decisions: Vec<RecordedDecision>,
+    /// The field `status.installProgressions` of the ClusterManagementAddOn; empty for an upgrade.
+    #[schemars(schema_with = "api::output::objects")]
+    pub install_progressions: Vec<Value>,
+    /// Events about the rollout.
+    #[schemars(schema_with = "api::output::objects")]
+    pub events: Vec<Value>,
+    /// Events in namespaces of clusters.
+    #[schemars(schema_with = "api::output::objects")]
+    pub cluster_events: Vec<Value>,
+}
+
+impl OutputDocument for RolloutHistory {
+    const KIND: &'static str = "RolloutHistory";
+}
+
+impl RolloutHistory {
+    /// Returns the history of a rollout from its object and the events about it.
+    pub fn of(target: &Target, object: &Value, own: &[Value], of_clusters: &[Value]) -> Self {
+        let progressions = object
+            .pointer("/status/installProgressions")
+            .and_then(Value::as_array);
+        Self {
+            target: target.clone(),
+            revisions: Vec::new(),
+            decisions: Vec::new(),
+            install_progressions: progressions.cloned().unwrap_or_default(),
+            events: own.iter().map(without_managers).collect(),
+            cluster_events: of_clusters.iter().map(without_managers).collect(),
+        }
+    }
 }
 
 fn without_managers(event: &Value) -> Value {
@@ -269,6 +302,8 @@ fn namespace(event: &Value) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]

@@ -68,13 +68,17 @@ impl Line {
         self.0.iter().map(|piece| piece.text.chars().count()).sum()
     }
 
-    /// Returns the line cut to so many letters; a cut shows.
+    /// Returns the line cut to so many letters, between words if a word does not fill half of it; a cut shows.
     #[must_use]
     pub fn cut(mut self, width: usize) -> Self {
         if self.width() <= width {
             return self;
         }
-        let mut left = width.saturating_sub(1);
+        let most = width.saturating_sub(1);
+        let begun: Vec<char> = self.text().chars().take(most).collect();
+        let gap = begun.iter().rposition(|letter| letter.is_whitespace());
+        let gap = gap.map_or(0, |gap| gap.saturating_add(1));
+        let mut left = if gap < width.div_ceil(2) { most } else { gap };
         self.0.retain_mut(|piece| {
             let kept: String = piece.text.chars().take(left).collect();
             left = left.saturating_sub(kept.chars().count());
@@ -142,7 +146,9 @@ mod tests {
     fn a_line_is_cut_where_the_page_ends() {
         let line = Line::of(Tone::Strong, "hello").and(Tone::Plain, " world\nagain");
         assert_eq!(line.text(), "hello world again");
-        assert_eq!(line.clone().cut(8).text(), "hello w…");
+        assert_eq!(line.clone().cut(8).text(), "hello …");
+        assert_eq!(line.clone().cut(15).text(), "hello world …");
+        assert_eq!(line.clone().cut(6).text(), "hello…");
         assert_eq!(line.cut(17).text(), "hello world again");
         assert_eq!(padded("abc", 5), "abc  ");
         assert_eq!(padded("abcdef", 4), "abc…");

@@ -18,6 +18,7 @@ mod history;
 mod line;
 mod list;
 mod navigation;
+mod objects;
 mod ownership;
 mod picture;
 mod revisions;
@@ -44,13 +45,16 @@ pub use field_changes::{FieldChanges, field_changes};
 pub use find::{Rollouts, Unknown, find};
 pub use gallery::{Gallery, Pictures};
 pub use health::{HealthState, RolloutHealth};
-pub use history::{history, history_json};
+pub use history::{RolloutHistory, history};
 pub use line::{Line, Piece, Tone, WHOLE};
 pub use list::{compact_list, list, rows};
 pub use navigation::{Effect, Key, Order, Page, Question, View};
+pub use objects::object_tables;
 pub use ownership::{OwnedField, conflicting, managers, of_programs, owners_of_spec};
 pub use picture::*;
-pub use revisions::{Revision, decision_lines, decisions, revision_lines, revisions};
+pub use revisions::{
+    RecordedDecision, Revision, RolloutRevision, decision_lines, decisions, revision_lines, revisions,
+};
 pub use steer::{CHANGE_CAUSE, Refusal, Steer, SteerClient, Verb, steer};
 pub use stopwatch::{Pace, Stopwatch};
 pub use summary::summary;

@@ -49,6 +49,8 @@ pub enum Effect {
     Why(Target, String),
     /// The user asks for the history of a rollout.
     History(Target),
+    /// The user asks for freezes, approvals, checks and profiles.
+    Objects,
     /// The user asks what a verb would write.
     Ask(Target, Verb),
     /// The user has confirmed the write.
@@ -68,6 +70,8 @@ pub enum View {
     Fleet(String),
     /// The history of a rollout.
     History(Target),
+    /// Freezes, approvals, checks and profiles.
+    Objects,
 }
 
 /// The order of the rollouts.
@@ -151,7 +155,7 @@ pub struct Page {
     pub chosen: [usize; 2],
     /// The first line that is shown of a text.
     pub scrolled: usize,
-    /// Why the cluster is not ready, or the history of the rollout; absent until it is known.
+    /// Why the cluster is not ready, the history of the rollout, or objects; absent until it is known.
     pub why: Option<Vec<Line>>,
     /// Whether the arrow keys scroll the waves above the clusters, and the first line of them that is shown.
     pub waves: Option<usize>,
@@ -260,6 +264,7 @@ impl Page {
     /// Returns the picture of the rollout that is shown, or that is chosen in the list.
     pub fn picture(&self) -> Option<&Arc<Picture>> {
         match &self.place {
+            View::Objects => None,
             View::Rollouts => self.listed().get(self.chosen[0]).copied(),
             View::Fleet(name) => {
                 let items = self.of_cluster(name).items;
@@ -294,7 +299,7 @@ impl Page {
                 let picture = self.picture()?;
                 picture.clusters.iter().find(|cluster| cluster.name == *name)
             }
-            View::Rollouts | View::Rollout(_) | View::History(_) => {
+            View::Rollouts | View::Rollout(_) | View::History(_) | View::Objects => {
                 self.clusters().get(self.chosen[1]).copied()
             }
         }
@@ -360,7 +365,7 @@ impl Page {
             View::Rollouts => (0, self.listed().len()),
             View::Rollout(_) => (1, self.clusters().len()),
             View::Fleet(name) => (1, self.of_cluster(name).items.len()),
-            View::Cluster(..) | View::History(_) => {
+            View::Cluster(..) | View::History(_) | View::Objects => {
                 let lines = self.why.as_ref().map_or(0, Vec::len);
                 self.scrolled = moved(self.scrolled, by, lines);
                 return Effect::Nothing;
@@ -391,6 +396,7 @@ impl Page {
                 target.map_or(Effect::Nothing, |target| self.ask_why(target, name))
             }
             View::History(target) => self.ask_history(target),
+            View::Objects => self.ask_objects(),
         }
     }
 
@@ -411,6 +417,12 @@ impl Page {
         Effect::History(target)
     }
 
+    fn ask_objects(&mut self) -> Effect {
+        self.go(View::Objects);
+        self.why = None;
+        Effect::Objects
+    }
+
     fn ask_why(&mut self, target: Target, name: String) -> Effect {
         self.place = View::Cluster(target.clone(), name.clone());
         self.why = None;
@@ -426,7 +438,7 @@ impl Page {
         match self.place.clone() {
             // `q` ends the program.
             View::Rollouts => {}
-            View::Rollout(_) | View::Fleet(_) => {
+            View::Rollout(_) | View::Fleet(_) | View::Objects => {
                 self.waves = None;
                 self.place = View::Rollouts;
             }
@@ -473,6 +485,7 @@ impl Page {
                 let target = self.picture().map(|picture| picture.target.clone());
                 return target.map_or(Effect::Nothing, |target| self.ask_history(target));
             }
+            'o' => return self.ask_objects(),
             '?' => {
                 self.shows_keys = true;
                 return Effect::Nothing;
@@ -547,6 +560,13 @@ impl Page {
     /// Hears the history of a rollout.
     pub fn hear_history(&mut self, target: &Target, lines: Vec<Line>) {
         if self.place == View::History(target.clone()) {
+            self.why = Some(lines);
+        }
+    }
+
+    /// Hears freezes, approvals, checks and profiles.
+    pub fn hear_objects(&mut self, lines: Vec<Line>) {
+        if self.place == View::Objects {
             self.why = Some(lines);
         }
     }
@@ -724,6 +744,17 @@ mod tests {
         app.hear_history(&Target::addon("b"), vec![Line::plain("revision 1")]);
         assert_eq!(app.why, Some(vec![Line::plain("revision 1")]));
         app.press(Key::Back);
+        assert_eq!(app.press(Key::Letter('o')), Effect::Objects);
+        app.hear_objects(vec![Line::plain("RolloutFreezes")]);
+        assert_eq!(app.why, Some(vec![Line::plain("RolloutFreezes")]));
+        assert_eq!(
+            app.press(Key::Letter('p')),
+            Effect::Nothing,
+            "no rollout is chosen"
+        );
+        app.press(Key::Back);
+        assert_eq!(app.place, View::Rollouts);
+        app.press(Key::Open);
         app.press(Key::Letter('v'));
         app.press(Key::Down);
         assert_eq!(app.waves, Some(1));

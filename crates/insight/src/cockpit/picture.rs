@@ -2,6 +2,7 @@
 //!
 //! Only the types. A new field does not change the version; a field with another meaning does.
 
+use api::output::OutputDocument;
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,6 +19,7 @@ pub const API_VERSION: &str = api::names::OUTPUT_VERSION;
 /// The picture of one rollout.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[schemars(rename = "Rollout")]
 pub struct Picture {
     /// `output.tidegate.io/v1alpha1`
     pub api_version: &'static str,
@@ -267,15 +269,30 @@ pub struct Content {
     pub version: String,
 }
 
-/// Returns the JSON Schema of a picture.
-pub fn json_schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(Picture).to_value();
-    if let Some(fields) = schema.as_object_mut() {
-        let id = format!(
-            "https://tidegate.io/schemas/{}.json",
-            API_VERSION.replace('/', "-")
-        );
-        fields.insert("$id".to_owned(), id.into());
-    }
-    schema
+impl OutputDocument for Picture {
+    const KIND: &'static str = "Rollout";
+}
+
+/// Rollouts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RolloutList {
+    /// The rollouts.
+    pub items: Vec<Picture>,
+    /// What the web page leaves out because the user may not read it; absent if that is nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOut>,
+}
+
+impl OutputDocument for RolloutList {
+    const KIND: &'static str = "RolloutList";
+}
+
+/// What a user may not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// Number of rollouts.
+    pub rollouts: usize,
+    /// The permissions that the user does not have.
+    pub rights: Vec<String>,
 }

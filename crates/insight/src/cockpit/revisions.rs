@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use api::output::OutputDocument;
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -19,7 +21,7 @@ use store::{Config, ConfigRef, Kind, Store, View};
 const MOST_FIELDS: usize = 6;
 
 /// One content of a configuration of an add-on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Revision {
     /// Its number; absent for content that is rolled out now and that not all clusters have run successfully.
@@ -33,6 +35,7 @@ pub struct Revision {
     pub hash: String,
     /// When the content was written or, if this is not known, kept.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub at: Option<Timestamp>,
     /// The field manager that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,6 +52,39 @@ pub struct Revision {
     /// Why no content was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_kept: Option<String>,
+}
+
+/// One revision and its content.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RolloutRevision<'a> {
+    /// The revision.
+    #[serde(flatten)]
+    pub revision: &'a Revision,
+    /// The object that was kept, or null.
+    pub content: Value,
+}
+
+impl OutputDocument for RolloutRevision<'_> {
+    const KIND: &'static str = "RolloutRevision";
+}
+
+/// A decision about a change, as a RolloutApproval has it. The webhook records the user and the time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct RecordedDecision {
+    /// The placement, as `namespace/name`; "" for an upgrade.
+    pub placement: String,
+    /// The decision group, or the stage of an upgrade.
+    pub group: String,
+    /// `Approved` or `Rejected`.
+    pub result: String,
+    /// Hash of the content.
+    pub content: String,
+    /// Why, or "".
+    pub reason: String,
+    /// The user.
+    pub by: String,
+    /// When.
+    pub at: String,
 }
 
 /// Returns the revisions of a rollout, the last first; none for an upgrade of clusters.
@@ -227,53 +263,54 @@ pub fn revision_lines(revisions: &[Revision], is_whole: bool, width: usize) -> V
     page.into_iter().map(|line| line.cut(width)).collect()
 }
 
-/// Returns the decisions about changes of a rollout, as its RolloutApprovals have them, the last first. The webhook records the user.
-pub fn decisions<'v>(approvals: impl Iterator<Item = &'v Value>, target: &Target) -> Vec<Value> {
+/// Returns the decisions about changes of a rollout, as its RolloutApprovals have them, the last first.
+pub fn decisions<'v>(approvals: impl Iterator<Item = &'v Value>, target: &Target) -> Vec<RecordedDecision> {
     let (field, name) = match target.kind {
         TargetKind::ClusterManagementAddOn => ("/spec/addon", target.name.clone()),
         TargetKind::ManagedClustersUpgrade => {
             ("/spec/upgrade", format!("{}/{}", target.namespace, target.name))
         }
     };
-    let mut found: Vec<Value> = approvals
+    let mut found: Vec<RecordedDecision> = approvals
         .filter(|approval| text(approval, field) == name)
-        .filter_map(|approval| {
-            let decision = approval.pointer("/spec/decision")?.as_object()?;
-            let place = ["placement", "group"].map(|key| {
-                let value = text(approval, &format!("/spec/{key}"));
-                (key.to_owned(), Value::from(value))
-            });
-            Some(Value::Object(place.into_iter().chain(decision.clone()).collect()))
+        .filter(|approval| approval.pointer("/spec/decision").is_some_and(Value::is_object))
+        .map(|approval| {
+            let of = |pointer: &str| text(approval, pointer).to_owned();
+            RecordedDecision {
+                placement: of("/spec/placement"),
+                group: of("/spec/group"),
+                result: of("/spec/decision/result"),
+                content: of("/spec/decision/content"),
+                reason: of("/spec/decision/reason"),
+                by: of("/spec/decision/by"),
+                at: of("/spec/decision/at"),
+            }
         })
         .collect();
-    found.sort_by(|one, other| text(other, "/at").cmp(text(one, "/at")));
+    found.sort_by(|one, other| other.at.cmp(&one.at));
     found
 }
 
 /// Returns decisions under a heading.
-pub fn decision_lines(decisions: &[Value], width: usize) -> Vec<Line> {
+pub fn decision_lines(decisions: &[RecordedDecision], width: usize) -> Vec<Line> {
     let each = decisions.iter().map(|one| {
-        let tone = if text(one, "/result") == "Approved" {
+        let tone = if one.result == "Approved" {
             Tone::Good
         } else {
             Tone::Bad
         };
-        let hash: String = text(one, "/content").chars().take(8).collect();
-        let place = match text(one, "/placement") {
+        let hash: String = one.content.chars().take(8).collect();
+        let place = match one.placement.as_str() {
             "" => String::new(),
             place => format!(" of placement {place}"),
         };
-        let reason = match text(one, "/reason") {
+        let reason = match one.reason.as_str() {
             "" => String::new(),
             reason => format!(": {reason}"),
         };
-        let told = format!(
-            " {hash} by {} in group {}{place}{reason}",
-            text(one, "/by"),
-            text(one, "/group")
-        );
-        Line::of(Tone::Faint, format!("  {}  ", padded(text(one, "/at"), 20)))
-            .and(tone, text(one, "/result"))
+        let told = format!(" {hash} by {} in group {}{place}{reason}", one.by, one.group);
+        Line::of(Tone::Faint, format!("  {}  ", padded(&one.at, 20)))
+            .and(tone, one.result.as_str())
             .and(Tone::Plain, told)
             .cut(width)
     });

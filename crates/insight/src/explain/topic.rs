@@ -151,7 +151,25 @@ fn near_id(topic: &str) -> Vec<String> {
         return vec![near.to_owned()];
     }
     let part = |id: &&&str| id.split('/').any(|part| part == topic);
-    ids.iter().filter(part).map(|id| (*id).to_owned()).collect()
+    let parts: Vec<String> = ids.iter().filter(part).map(|id| (*id).to_owned()).collect();
+    if parts.is_empty() { related(topic) } else { parts }
+}
+
+/// The most topics that are proposed for a word that is a part of them.
+const MOST_RELATED: usize = 4;
+
+/// Returns topics whose name has the word, whatever its ending: `approve` is related to `rollout/approval`.
+fn related(word: &str) -> Vec<String> {
+    let stem = word.to_lowercase();
+    let stem = stem.trim_end_matches(['e', 's']);
+    if stem.len() < 4 || !stem.chars().all(char::is_alphabetic) {
+        return Vec::new();
+    }
+    let mut found: Vec<String> = topics();
+    found.retain(|topic| topic.to_lowercase().contains(stem));
+    found.sort_by_key(String::len);
+    found.truncate(MOST_RELATED);
+    found
 }
 
 fn rule(entry: &Entry) -> String {
@@ -259,6 +277,7 @@ mod tests {
     fn an_unknown_topic_gets_a_suggestion() {
         for (topic, near) in [
             ("WaitingForSlots", "WaitingForSlot"),
+            ("approve", "RolloutApproval"),
             ("tidegate.io/deletion-guards", "tidegate.io/deletion-guard"),
             ("rolout/max-concurrency", "rollout/max-concurrency"),
             (

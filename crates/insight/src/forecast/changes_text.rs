@@ -2,12 +2,15 @@
 //!
 //! Decides layout; works that differ in the same field stand together, with one of them as the example.
 
-use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::changes::{Changes, ConfigChange};
 use super::difference::Difference;
 use super::render::named;
-use super::take_over_text::{shown, works, works_json};
+use super::take_over_text::{ChangedWork, changed_works, shown, works};
 use crate::layout::line;
 use kubernetes::field::{Listing, counted};
 
@@ -74,14 +77,41 @@ pub(super) fn rows(changes: &Changes, listing: Listing) -> Vec<Row> {
     rows
 }
 
+/// Changes of one add-on, for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AddOnChanges<'a> {
+    /// The add-on.
+    pub addon: &'a str,
+    /// Changes of what clusters are given.
+    pub configs: Vec<ChangedConfig<'a>>,
+    /// The works that would change.
+    pub works: Vec<ChangedWork<'a>>,
+}
+
+/// A change of what clusters are given.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChangedConfig<'a> {
+    /// The configuration before, or null.
+    pub old: Option<&'a str>,
+    /// The configuration after, or null.
+    pub new: Option<&'a str>,
+    /// The clusters.
+    pub clusters: &'a BTreeSet<String>,
+}
+
 /// Returns changes for programs.
-pub fn changes_json(all: &[Changes]) -> Value {
+pub fn addon_changes(all: &[Changes]) -> Vec<AddOnChanges<'_>> {
     let each = all.iter().map(|changes| {
-        let configs = changes
-            .configs
-            .iter()
-            .map(|(change, clusters)| json!({"old": change.old, "new": change.new, "clusters": clusters}));
-        json!({"addon": changes.addon, "configs": configs.collect::<Vec<_>>(), "works": works_json(&changes.works)})
+        let configs = changes.configs.iter().map(|(change, clusters)| ChangedConfig {
+            old: change.old.as_deref(),
+            new: change.new.as_deref(),
+            clusters,
+        });
+        AddOnChanges {
+            addon: &changes.addon,
+            configs: configs.collect(),
+            works: changed_works(&changes.works),
+        }
     });
     each.collect()
 }

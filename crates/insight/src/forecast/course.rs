@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::agents;
 use super::world::{Moves, World};
 use crate::offline::Hub;
 use kubernetes::field::natural;
-use plan::{self, Plan, Wait};
+use plan::{self, Plan, Wait, WaitOn};
 use store::{Settings, Store};
 
 /// The most plans of one add-on.
@@ -24,7 +25,8 @@ const MOST_WRITES: usize = 16;
 const MOST_PAUSES: usize = 32;
 
 /// What happens at one time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "PlannedWave")]
 pub struct Wave {
     /// Seconds after the start.
     #[serde(rename = "afterSeconds")]
@@ -50,18 +52,20 @@ impl Wave {
 }
 
 /// What is not updated, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HeldCluster {
     /// The cluster; none when the whole add-on is concerned.
     pub cluster: Option<String>,
     /// Whether a wave has started it, so that its update does not complete.
     pub moved: bool,
+    /// Whether it waits in the rollout, for example for an approval, so that it is updated later.
+    pub waits: bool,
     /// Why.
     pub why: String,
 }
 
 /// What would happen to one add-on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Forecast {
     /// The add-on.
     pub addon: String,
@@ -83,7 +87,8 @@ impl Wave {
 }
 
 impl Forecast {
-    /// Returns how many clusters are updated or lose the add-on, of how many that have it before or at the end.
+    /// Returns how many clusters are updated, wait for their update in the rollout, or lose the add-on, of how many that have it
+    /// before or at the end.
     pub fn moved(&self) -> (usize, usize) {
         let mut moved = BTreeSet::new();
         let mut removed = BTreeSet::new();
@@ -91,6 +96,10 @@ impl Forecast {
             moved.extend(wave.moved.iter().chain(&wave.removed));
             removed.extend(&wave.removed);
         }
+        let installed: BTreeSet<&String> = self.waves.iter().flat_map(|wave| &wave.installed).collect();
+        let waiting = self.held.iter().filter(|held| held.waits);
+        let waiting = waiting.filter_map(|held| held.cluster.as_ref());
+        moved.extend(waiting.filter(|cluster| !installed.contains(cluster)));
         (moved.len(), self.clusters.saturating_add(removed.len()))
     }
 }
@@ -193,6 +202,7 @@ fn held(world: &World<'_>, addon: &str, plan: &Plan, waves: &[Wave]) -> Vec<Held
             .cluster
             .as_ref()
             .is_some_and(|cluster| moved.contains(&**cluster)),
+        waits: matches!(wait.on, WaitOn::Rollout(_)),
         why: Wait::addon(wait.on.clone()).to_string(),
     });
     let mut held: Vec<HeldCluster> = waits.collect();
@@ -202,6 +212,7 @@ fn held(world: &World<'_>, addon: &str, plan: &Plan, waves: &[Wave]) -> Vec<Held
             let why = "the cluster is not available to the hub, so its agent confirms nothing".to_owned();
             held.push(HeldCluster {
                 moved: moved.contains(cluster.as_str()),
+                waits: false,
                 cluster: Some(cluster),
                 why,
             });
@@ -256,6 +267,36 @@ mod tests {
         };
         assert_eq!(order(&[("a", "b"), ("b", ""), ("c", "a,missing")]), "b a c");
         assert_eq!(order(&[("a", "c"), ("b", "a"), ("c", "b"), ("d", "")]), "b c a d");
+    }
+
+    #[test]
+    fn clusters_that_wait_in_the_rollout_count_as_moved() {
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let held = |cluster: &str, waits| HeldCluster {
+            cluster: Some(cluster.to_owned()),
+            moved: false,
+            waits,
+            why: String::new(),
+        };
+        let forecast = Forecast {
+            addon: "a".to_owned(),
+            clusters: 5,
+            waves: vec![Wave {
+                after: 0,
+                installed: names(&["new"]),
+                moved: names(&["canary"]),
+                removed: Vec::new(),
+            }],
+            held: vec![
+                held("prod1", true),
+                held("prod2", true),
+                held("canary", true),
+                held("new", true),
+                held("deleting", false),
+            ],
+            cut: false,
+        };
+        assert_eq!(forecast.moved(), (3, 5));
     }
 
     #[test]

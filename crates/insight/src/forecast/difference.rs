@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use store::{Identity, plain_spec};
 
 /// One field that is different.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Difference {
     /// Where it stands.
     pub path: String,

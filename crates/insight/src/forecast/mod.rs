@@ -19,18 +19,24 @@ mod works;
 mod world;
 
 pub use changes::{Changes, ConfigChange, changes};
-pub use changes_text::{changes_json, changes_text};
+pub use changes_text::{AddOnChanges, ChangedConfig, addon_changes, changes_text};
 pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;
 pub(crate) use difference::of_configs;
 pub use markdown::{fenced, markdown};
 pub use redaction::keep_plans;
-pub use render::{json, text};
+pub use render::{ChangePlan, text};
 pub use take_over::{Fate, TakeOver, take_over};
-pub use take_over_text::{take_over_json, take_over_text};
+pub use take_over_text::{ChangedWork, TakeOverPlan, TakenOver, Unrendered, take_over_plan, take_over_text};
 pub use turns::{Ending, ending};
-pub use upgrades::{UpgradeForecast, upgrades, upgrades_json, upgrades_text};
-pub use works::{RenderedCluster, Unknown, works, works_json, works_notes};
+pub use upgrades::{
+    HeldUpgrades, PlannedUpgrade, UpgradeBasis, UpgradeForecast, UpgradeWave, WaitingUpgrades,
+    planned_upgrades, upgrades, upgrades_text,
+};
+pub use works::{
+    ConfigReference, ConfigSource, RenderedAddOn, RenderedCluster, Unknown, ValueSource, rendered_addon,
+    works, works_notes,
+};
 
 #[cfg(test)]
 mod older_rendering_tests;

@@ -4,9 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use api::output::OutputDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
 
+use super::changes_text::AddOnChanges;
 use super::course::{Forecast, Wave};
+use super::upgrades::PlannedUpgrade;
 use crate::layout::{first_sorted, line};
 use kubernetes::field::{Listing, counted};
 
@@ -120,7 +124,21 @@ pub(super) fn length(seconds: i64) -> String {
     shown.concat()
 }
 
-/// Returns forecasts for programs.
-pub fn json(forecasts: &[Forecast], same: usize) -> Value {
-    json!({"addons": forecasts, "withoutDifference": same})
+/// What would happen on a hub.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChangePlan<'a> {
+    /// The add-ons for which something would happen, or would be different because of the change.
+    pub addons: &'a [Forecast],
+    /// Number of add-ons that the change does not affect.
+    pub without_difference: usize,
+    /// Upgrades of clusters.
+    pub upgrades: Vec<PlannedUpgrade<'a>>,
+    /// Changes on clusters, with `--diff`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<AddOnChanges<'a>>>,
+}
+
+impl OutputDocument for ChangePlan<'_> {
+    const KIND: &'static str = "ChangePlan";
 }

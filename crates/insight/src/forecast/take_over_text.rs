@@ -2,9 +2,12 @@
 //!
 //! Decides layout; works that differ in the same field stand together, with one of them as the example.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use api::output::OutputDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
 
 use super::difference::Difference;
 use super::take_over::{Fate, Fates, TakeOver};
@@ -126,36 +129,98 @@ pub(super) fn shown(value: Option<&Value>, listing: Listing) -> String {
     }
 }
 
+/// A work that would change.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ChangedWork<'a> {
+    /// Its namespace: the cluster.
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// `created`, `written` or `deleted`.
+    pub fate: &'static str,
+    /// The fields that differ, if it is written.
+    pub differences: &'a [Difference],
+}
+
 /// Returns what happens to works, for programs.
-pub(super) fn works_json(all: &Fates) -> Vec<Value> {
+pub(super) fn changed_works(all: &Fates) -> Vec<ChangedWork<'_>> {
     let each = all.iter().map(|((namespace, name), fate)| {
-        let (word, differences): (_, &[Difference]) = match fate {
+        let (fate, differences): (_, &[Difference]) = match fate {
             Fate::Created => ("created", &[]),
             Fate::Deleted => ("deleted", &[]),
             Fate::Written(differences) => ("written", differences),
         };
-        json!({"namespace": namespace, "name": name, "fate": word, "differences": differences})
+        ChangedWork {
+            namespace,
+            name,
+            fate,
+            differences,
+        }
     });
     each.collect()
 }
 
+/// What taking over a hub would write.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TakeOverPlan<'a> {
+    /// The add-ons.
+    pub addons: Vec<TakenOver<'a>>,
+    /// Number of works that would be written.
+    pub works_written: usize,
+}
+
+impl OutputDocument for TakeOverPlan<'_> {
+    const KIND: &'static str = "TakeOverPlan";
+}
+
+/// What taking over one add-on would write.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TakenOver<'a> {
+    /// The add-on.
+    pub addon: &'a str,
+    /// Number of its works.
+    pub works: usize,
+    /// Number of works that would be written.
+    pub written: usize,
+    /// The works that would be written.
+    pub changed: Vec<ChangedWork<'a>>,
+    /// Clusters for which no work can be rendered; their works stay as they are.
+    pub unrendered: Vec<Unrendered<'a>>,
+    /// Clusters whose works are written because `INSTALL_NAMESPACE` has a value where OCM gives it none.
+    pub install_namespace_of_instance: &'a BTreeSet<String>,
+    /// Numbers of objects of other kinds that would be written.
+    pub beside_works: &'a BTreeMap<&'static str, usize>,
+}
+
+/// A cluster for which no work can be rendered.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unrendered<'a> {
+    /// The cluster.
+    pub cluster: &'a str,
+    /// Why.
+    pub why: &'a str,
+}
+
 /// Returns what taking over would write, for programs.
-pub fn take_over_json(all: &[TakeOver]) -> Value {
+pub fn take_over_plan(all: &[TakeOver]) -> TakeOverPlan<'_> {
     let addons = all.iter().map(|told| {
-        let unrendered = told
-            .unrendered
-            .iter()
-            .map(|(cluster, why)| json!({"cluster": cluster, "why": why}));
-        json!({
-            "addon": told.addon,
-            "works": told.works,
-            "written": told.changed.len(),
-            "changed": works_json(&told.changed),
-            "unrendered": unrendered.collect::<Vec<_>>(),
-            "installNamespaceOfInstance": told.namespaces,
-            "besideWorks": told.others,
-        })
+        let unrendered = told.unrendered.iter();
+        TakenOver {
+            addon: &told.addon,
+            works: told.works,
+            written: told.changed.len(),
+            changed: changed_works(&told.changed),
+            unrendered: unrendered
+                .map(|(cluster, why)| Unrendered { cluster, why })
+                .collect(),
+            install_namespace_of_instance: &told.namespaces,
+            beside_works: &told.others,
+        }
     });
-    let written: usize = all.iter().map(|told| told.changed.len()).sum();
-    json!({"addons": addons.collect::<Vec<_>>(), "worksWritten": written})
+    TakeOverPlan {
+        addons: addons.collect(),
+        works_written: all.iter().map(|told| told.changed.len()).sum(),
+    }
 }

@@ -3,7 +3,8 @@
 //! The planner of the controllers simulates the course. A duration that was not observed is shown as an assumption.
 
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::render::{length, named};
 use crate::layout::line;
@@ -144,34 +145,105 @@ fn end(course: &Course, listing: Listing) -> String {
     }
 }
 
+/// Forecast of an upgrade, for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedUpgrade<'a> {
+    /// The ManagedClustersUpgrade, as `namespace/name`.
+    pub upgrade: &'a str,
+    /// The waves.
+    pub waves: Vec<UpgradeWave<'a>>,
+    /// Clusters that do not start.
+    pub held: Vec<HeldUpgrades<'a>>,
+    /// Clusters that wait for something else than their turn.
+    pub waits: Vec<WaitingUpgrades>,
+    /// The phase.
+    pub phase: &'a str,
+    /// Clusters that need an administrator.
+    pub stalled: Vec<String>,
+    /// Seconds until the end, if it is known.
+    pub ends_after_seconds: Option<i64>,
+    /// What the times are based on.
+    pub basis: UpgradeBasis,
+}
+
+/// Clusters that start at one time.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeWave<'a> {
+    /// Seconds after the start.
+    pub after_seconds: i64,
+    /// The clusters.
+    pub clusters: Vec<String>,
+    /// The stage; absent for an upgrade without stages.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub stage: &'a str,
+}
+
+/// Clusters that do not start for one reason.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct HeldUpgrades<'a> {
+    /// The reason.
+    pub reason: &'a str,
+    /// Its message.
+    pub message: &'a str,
+    /// The clusters.
+    pub clusters: Vec<String>,
+}
+
+/// Clusters that wait for the same.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct WaitingUpgrades {
+    /// What they wait for.
+    pub why: String,
+    /// The clusters.
+    pub clusters: Vec<String>,
+}
+
+/// What the times of a forecast are based on.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UpgradeBasis {
+    /// Number of clusters whose upgrades were observed.
+    pub observed_clusters: usize,
+    /// Seconds that one cluster takes.
+    pub seconds_each: i64,
+}
+
 /// Returns forecasts of upgrades for programs.
-pub fn upgrades_json(forecasts: &[UpgradeForecast]) -> Vec<Value> {
+pub fn planned_upgrades(forecasts: &[UpgradeForecast]) -> Vec<PlannedUpgrade<'_>> {
     let each = forecasts.iter().map(|forecast| {
         let course = &forecast.course;
-        let waves = course.waves.iter().map(|wave| {
-            let (after, clusters) = (seconds(wave.after), texts(&wave.clusters));
-            match wave.stage.as_str() {
-                "" => json!({"afterSeconds": after, "clusters": clusters}),
-                stage => json!({"afterSeconds": after, "clusters": clusters, "stage": stage}),
-            }
+        let waves = course.waves.iter().map(|wave| UpgradeWave {
+            after_seconds: seconds(wave.after),
+            clusters: texts(&wave.clusters),
+            stage: &wave.stage,
         });
-        let held = course.held.iter().map(|((reason, message), clusters)| {
-            json!({"reason": reason, "message": message, "clusters": texts(clusters)})
-        });
-        let waits = course
-            .waiting
+        let held = course
+            .held
             .iter()
-            .map(|(hold, clusters)| json!({"why": hold.sentence(), "clusters": texts(clusters)}));
-        json!({
-            "upgrade": forecast.upgrade,
-            "waves": waves.collect::<Vec<_>>(),
-            "held": held.collect::<Vec<_>>(),
-            "waits": waits.collect::<Vec<_>>(),
-            "phase": course.phase,
-            "stalled": texts(&course.stalled),
-            "endsAfterSeconds": course.ends_after.map(seconds),
-            "basis": {"observedClusters": course.basis.observed, "secondsEach": seconds(course.basis.each)},
-        })
+            .map(|((reason, message), clusters)| HeldUpgrades {
+                reason,
+                message,
+                clusters: texts(clusters),
+            });
+        let waits = course.waiting.iter().map(|(hold, clusters)| WaitingUpgrades {
+            why: hold.sentence().into_owned(),
+            clusters: texts(clusters),
+        });
+        PlannedUpgrade {
+            upgrade: &forecast.upgrade,
+            waves: waves.collect(),
+            held: held.collect(),
+            waits: waits.collect(),
+            phase: &course.phase,
+            stalled: texts(&course.stalled),
+            ends_after_seconds: course.ends_after.map(seconds),
+            basis: UpgradeBasis {
+                observed_clusters: course.basis.observed,
+                seconds_each: seconds(course.basis.each),
+            },
+        }
     });
     each.collect()
 }

@@ -5,16 +5,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use api::output::OutputDocument;
 use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::course::course;
 use super::world::World;
+use crate::layout::instead;
 use crate::offline::Hub;
 use api::hash::{ConfigKey, parse_config_spec_hash};
 use api::names::annotations::CONFIG_SPEC_HASH;
 use api::names::labels;
-use kubernetes::field::nearest;
 use plan::{ConfigOrigin, Origins, ValueOrigin};
 use store::{Kind, ObjectKey, Settings, Store};
 
@@ -22,20 +25,20 @@ use store::{Kind, ObjectKey, Settings, Store};
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum Unknown {
     /// No such add-on.
-    #[error("no ClusterManagementAddOn has the name {name:?}{near}")]
+    #[error("no ClusterManagementAddOn has the name {name:?}; {instead}")]
     Addon {
         /// The name.
         name: String,
-        /// What was probably meant, in words.
-        near: String,
+        /// What was probably meant, or what there is.
+        instead: String,
     },
     /// No such cluster.
-    #[error("no ManagedCluster has the name {name:?}{near}")]
+    #[error("no ManagedCluster has the name {name:?}; {instead}")]
     Cluster {
         /// The name.
         name: String,
-        /// What was probably meant, in words.
-        near: String,
+        /// What was probably meant, or what there is.
+        instead: String,
     },
 }
 
@@ -130,13 +133,11 @@ fn outdated(work: &Value, instance: Option<&Value>) -> Option<String> {
 }
 
 fn known(store: &Store, addon: &str, cluster: &str) -> Result<(), Unknown> {
-    let meant =
-        |near: Option<&str>| near.map_or_else(String::new, |near| format!("; did you mean {near:?}?"));
     let addons = || store.addons().map(|name| &**name);
     let view = store.view(addon).filter(|_| addons().any(|name| name == addon));
     let view = view.ok_or_else(|| Unknown::Addon {
         name: addon.to_owned(),
-        near: meant(nearest(addon, addons())),
+        instead: instead(addon, addons()),
     })?;
     let clusters = || view.clusters().map(|(name, _)| &**name);
     if clusters().any(|name| name == cluster) {
@@ -144,7 +145,7 @@ fn known(store: &Store, addon: &str, cluster: &str) -> Result<(), Unknown> {
     }
     Err(Unknown::Cluster {
         name: cluster.to_owned(),
-        near: meant(nearest(cluster, clusters())),
+        instead: instead(cluster, clusters()),
     })
 }
 
@@ -259,36 +260,126 @@ fn value_line(one: &ValueOrigin) -> String {
     format!("{} = {:?}: {}", one.name, one.value, one.from)
 }
 
-/// Returns all of it for programs.
-pub fn works_json(rendered: &RenderedCluster) -> Value {
-    let value = |one: &ValueOrigin| json!({"name": one.name, "value": one.value, "from": one.from});
-    let of = |config: &store::ConfigRef, hash: &str| {
-        json!({
-            "group": &*config.of.group, "resource": &*config.of.resource,
-            "namespace": &*config.namespace, "name": &*config.name, "specHash": hash,
-        })
-    };
-    let config = |one: &ConfigOrigin| {
+/// The works of an add-on on a cluster, for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RenderedAddOn<'a> {
+    /// The add-on.
+    pub addon: &'a str,
+    /// The cluster.
+    pub cluster: &'a str,
+    /// Whether the cluster has the add-on.
+    pub installed: bool,
+    /// Whether its works are rendered from an AddOnTemplate.
+    pub deployed_from_template: bool,
+    /// The configurations; null if the cluster does not have the add-on.
+    pub configurations: Option<Vec<ConfigSource<'a>>>,
+    /// The variables of the template; null if the cluster does not have the add-on.
+    pub variables: Option<Vec<ValueSource<'a>>>,
+    /// The image registries that replace others, or null.
+    pub image_mirrors: Option<ValueSource<'a>>,
+    /// Why works are not rendered, or are not up to date.
+    pub held: &'a [String],
+    /// The ManifestWorks.
+    #[schemars(schema_with = "api::output::objects")]
+    pub works: &'a [Value],
+}
+
+impl OutputDocument for RenderedAddOn<'_> {
+    const KIND: &'static str = "RenderedAddOn";
+}
+
+/// A value and its source.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ValueSource<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The value.
+    pub value: &'a str,
+    /// The source.
+    pub from: &'a str,
+}
+
+/// A configuration and its source.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigSource<'a> {
+    /// The configuration.
+    pub config: ConfigReference<'a>,
+    /// What refers to it.
+    pub from: &'a str,
+    /// What is wrong with it, or null.
+    pub fault: Option<&'a str>,
+    /// The configuration of the cluster until its update, or null.
+    pub until_then: Option<ConfigReference<'a>>,
+}
+
+/// A configuration.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigReference<'a> {
+    /// Its API group.
+    pub group: &'a str,
+    /// Its resource.
+    pub resource: &'a str,
+    /// Its namespace, or "".
+    pub namespace: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Hash of its spec, "" if it is not known.
+    pub spec_hash: &'a str,
+}
+
+impl<'a> ConfigReference<'a> {
+    fn of(config: &'a store::ConfigRef, hash: &'a str) -> Self {
+        Self {
+            group: &config.of.group,
+            resource: &config.of.resource,
+            namespace: &config.namespace,
+            name: &config.name,
+            spec_hash: hash,
+        }
+    }
+}
+
+impl<'a> ValueSource<'a> {
+    fn of(one: &'a ValueOrigin) -> Self {
+        Self {
+            name: &one.name,
+            value: &one.value,
+            from: &one.from,
+        }
+    }
+}
+
+impl<'a> ConfigSource<'a> {
+    fn of(one: &'a ConfigOrigin) -> Self {
         let until_then = one.until_then.as_ref();
-        json!({
-            "config": of(&one.config, &one.hash),
-            "from": one.from,
-            "fault": one.fault,
-            "untilThen": until_then.map(|before| of(&before.config, &before.desired)),
-        })
-    };
+        Self {
+            config: ConfigReference::of(&one.config, &one.hash),
+            from: &one.from,
+            fault: one.fault.as_deref(),
+            until_then: until_then.map(|before| ConfigReference::of(&before.config, &before.desired)),
+        }
+    }
+}
+
+/// Returns all of it for programs.
+pub fn rendered_addon(rendered: &RenderedCluster) -> RenderedAddOn<'_> {
     let origins = rendered.origins.as_ref();
-    json!({
-        "addon": rendered.addon,
-        "cluster": rendered.cluster,
-        "installed": origins.is_some(),
-        "deployedFromTemplate": origins.is_some_and(|origins| origins.deployed),
-        "configurations": origins.map(|origins| origins.configs.iter().map(config).collect::<Vec<_>>()),
-        "variables": origins.map(|origins| origins.variables.iter().map(value).collect::<Vec<_>>()),
-        "imageMirrors": origins.and_then(|origins| origins.mirrors.as_ref()).map(value),
-        "held": rendered.held,
-        "works": rendered.works,
-    })
+    RenderedAddOn {
+        addon: &rendered.addon,
+        cluster: &rendered.cluster,
+        installed: origins.is_some(),
+        deployed_from_template: origins.is_some_and(|origins| origins.deployed),
+        configurations: origins.map(|origins| origins.configs.iter().map(ConfigSource::of).collect()),
+        variables: origins.map(|origins| origins.variables.iter().map(ValueSource::of).collect()),
+        image_mirrors: origins
+            .and_then(|origins| origins.mirrors.as_ref())
+            .map(ValueSource::of),
+        held: &rendered.held,
+        works: &rendered.works,
+    }
 }
 
 #[cfg(test)]

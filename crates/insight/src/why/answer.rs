@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::causes::CauseDoc;
-use kubernetes::field::{listed, natural, nearest};
+use crate::layout::instead;
 
 /// What was asked about does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -44,21 +44,8 @@ impl Unknown {
     }
 }
 
-fn instead<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> String {
-    let mut known: Vec<&str> = known.collect();
-    known.sort_by(|one, other| natural(one, other));
-    if let Some(near) = nearest(name, known.iter().copied()) {
-        return format!("did you mean {near:?}?");
-    }
-    match known.len() {
-        0 => "there is none".to_owned(),
-        1 => format!("there is {}", listed(known)),
-        _ => format!("there are {}", listed(known)),
-    }
-}
-
 /// One object in the chain from the add-on to the cluster.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct Link {
     /// The object to open: kind, namespace and name.
     pub object: String,

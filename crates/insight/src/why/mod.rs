@@ -26,6 +26,8 @@ mod work;
 pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
 pub use causes::{CAUSES, CauseDoc};
 pub use find::why;
-pub use render::{json, text};
+pub use render::{
+    AddOnDiagnosis, DiagnosedCause, DiagnosedCluster, DiagnosedClusters, DiagnosisList, addon_diagnosis, text,
+};
 pub use upgrade_answer::{UpgradeAnswer, UpgradeGroup, UpgradeLink, UpgradeUnknown, why_upgrade};
-pub use upgrade_text::{upgrade_json, upgrade_text};
+pub use upgrade_text::{DiagnosedUpgrades, UpgradeDiagnosis, upgrade_diagnosis, upgrade_text};

@@ -2,10 +2,14 @@
 //!
 //! Decides layout; both forms carry the same chain.
 
+use api::output::{OutputDocument, items_of};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::answer::{Answer, Chain, Grade, Group};
+use super::answer::{Answer, Chain, Grade, Group, Link};
+use super::upgrade_text::UpgradeDiagnosis;
 use crate::layout::{first_sorted, line};
 use kubernetes::field::{Listing, counted};
 
@@ -209,23 +213,135 @@ fn ago(since: Timestamp, now: Timestamp) -> String {
     }
 }
 
+/// Why an add-on is not ready, for programs.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "fields of a document that do not depend on each other"
+)]
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct AddOnDiagnosis<'a> {
+    /// The add-on.
+    pub addon: &'a str,
+    /// Time of the diagnosis.
+    pub at: String,
+    /// Whether it is ready on every cluster.
+    pub ready: bool,
+    /// Whether no user has to act.
+    pub well: bool,
+    /// Whether it is being deleted.
+    pub leaving: bool,
+    /// Numbers of clusters.
+    pub clusters: DiagnosedClusters,
+    /// Clusters by cause.
+    pub causes: Vec<DiagnosedCause<'a>>,
+    /// Clusters, each with the objects that were checked.
+    pub chains: Vec<DiagnosedCluster<'a>>,
+}
+
+impl OutputDocument for AddOnDiagnosis<'_> {
+    const KIND: &'static str = "AddOnDiagnosis";
+}
+
+/// Diagnoses of several add-ons and upgrades.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosisList {
+    /// Documents of the kinds `AddOnDiagnosis` and `UpgradeDiagnosis`.
+    #[schemars(schema_with = "diagnoses")]
+    pub items: Vec<Value>,
+}
+
+impl OutputDocument for DiagnosisList {
+    const KIND: &'static str = "DiagnosisList";
+}
+
+fn diagnoses(generator: &mut SchemaGenerator) -> Schema {
+    items_of(&[
+        generator.subschema_for::<AddOnDiagnosis<'_>>(),
+        generator.subschema_for::<UpgradeDiagnosis<'_>>(),
+    ])
+}
+
+/// Numbers of clusters.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosedClusters {
+    /// Clusters that have or should have the add-on.
+    pub total: usize,
+    /// Clusters on which it is ready.
+    pub ready: usize,
+    /// Clusters that wait, without an error.
+    pub waiting: usize,
+}
+
+/// Clusters that are not ready for one cause.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosedCause<'a> {
+    /// Identifier of the cause; `tidegate explain` describes it.
+    pub code: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// What to do.
+    pub fix: &'static str,
+    /// A command that does it or shows more, or "".
+    pub command: &'a str,
+    /// `ready`, `not-ready`, `waits` or `not-installed`.
+    pub state: &'static str,
+    /// End of the waiting time, or null.
+    pub until: Option<String>,
+    /// The values of this case.
+    pub detail: &'a str,
+    /// The clusters.
+    pub clusters: &'a [String],
+}
+
+/// One cluster, and the objects that were checked.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosedCluster<'a> {
+    /// The cluster.
+    pub cluster: &'a str,
+    /// Whether the add-on is ready on it.
+    pub ready: bool,
+    /// `ready`, `not-ready`, `waits` or `not-installed`.
+    pub state: &'static str,
+    /// End of the waiting time, or null.
+    pub until: Option<String>,
+    /// A command that does it or shows more, or "".
+    pub command: &'a str,
+    /// Identifier of the cause, or null.
+    pub code: Option<&'static str>,
+    /// The values of this case.
+    pub detail: &'a str,
+    /// Since when, or null.
+    pub since: Option<String>,
+    /// The objects, in the order of the checks.
+    pub links: &'a [Link],
+}
+
 /// Returns an answer for programs.
-pub fn json(answer: &Answer) -> Value {
-    let groups = answer.groups.iter().map(|group| {
-        json!({"code": group.cause.id, "summary": group.cause.summary, "fix": group.cause.fix,
-            "command": group.command, "state": state(Some(group.grade)), "until": until(Some(group.grade)),
-            "detail": group.detail, "clusters": group.clusters})
+pub fn addon_diagnosis(answer: &Answer) -> AddOnDiagnosis<'_> {
+    let causes = answer.groups.iter().map(|group| DiagnosedCause {
+        code: group.cause.id,
+        summary: group.cause.summary,
+        fix: group.cause.fix,
+        command: &group.command,
+        state: state(Some(group.grade)),
+        until: until(Some(group.grade)),
+        detail: &group.detail,
+        clusters: &group.clusters,
     });
-    json!({
-        "addon": answer.addon,
-        "at": answer.at.to_string(),
-        "ready": answer.is_ready(),
-        "well": answer.is_well(),
-        "leaving": answer.leaving,
-        "clusters": {"total": answer.clusters, "ready": answer.ready, "waiting": answer.waiting},
-        "causes": groups.collect::<Vec<_>>(),
-        "chains": answer.chains.iter().map(chain).collect::<Vec<_>>(),
-    })
+    AddOnDiagnosis {
+        addon: &answer.addon,
+        at: answer.at.to_string(),
+        ready: answer.is_ready(),
+        well: answer.is_well(),
+        leaving: answer.leaving,
+        clusters: DiagnosedClusters {
+            total: answer.clusters,
+            ready: answer.ready,
+            waiting: answer.waiting,
+        },
+        causes: causes.collect(),
+        chains: answer.chains.iter().map(diagnosed_cluster).collect(),
+    }
 }
 
 fn state(grade: Option<Grade>) -> &'static str {
@@ -244,18 +360,18 @@ fn until(grade: Option<Grade>) -> Option<String> {
     }
 }
 
-fn chain(chain: &Chain) -> Value {
-    json!({
-        "cluster": chain.cluster,
-        "ready": chain.is_ready(),
-        "state": state(chain.grade),
-        "until": until(chain.grade),
-        "command": chain.command,
-        "code": chain.cause,
-        "detail": chain.detail,
-        "since": chain.since.map(|since| since.to_string()),
-        "links": chain.links,
-    })
+fn diagnosed_cluster(chain: &Chain) -> DiagnosedCluster<'_> {
+    DiagnosedCluster {
+        cluster: &chain.cluster,
+        ready: chain.is_ready(),
+        state: state(chain.grade),
+        until: until(chain.grade),
+        command: &chain.command,
+        code: chain.cause,
+        detail: &chain.detail,
+        since: chain.since.map(|since| since.to_string()),
+        links: &chain.links,
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::upgrade_next_steps::{of_hold, of_reason};
+use crate::layout::instead;
 use crate::offline::Hub;
 use api::reason::{Act, NextStep, Reason};
-use kubernetes::field::nearest;
 use plan::upgrade::{Plan, Record};
 use store::upgrade::{View, Work};
 use store::{Name, Owner, Settings, Store};
@@ -18,12 +18,12 @@ use store::{Name, Owner, Settings, Store};
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum UpgradeUnknown {
     /// No such upgrade.
-    #[error("no ManagedClustersUpgrade has the name {name:?}{near}")]
+    #[error("no ManagedClustersUpgrade has the name {name:?}; {instead}")]
     Upgrade {
         /// The name, with its namespace where it was given.
         name: String,
-        /// What was probably meant.
-        near: String,
+        /// What was probably meant, or what there is.
+        instead: String,
     },
     /// More than one.
     #[error("several ManagedClustersUpgrades have the name {name:?}: use {}", .all.join(" or "))]
@@ -47,7 +47,7 @@ pub enum UpgradeUnknown {
 }
 
 /// An object of the chain to a cluster, with its state.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct UpgradeLink {
     /// The object.
     pub object: String,
@@ -108,7 +108,7 @@ pub fn why_upgrade(
     let owner = find(&store, name)?;
     let unknown = || UpgradeUnknown::Upgrade {
         name: name.to_owned(),
-        near: String::new(),
+        instead: "it was deleted".to_owned(),
     };
     let view = store.upgrade_view(&owner).ok_or_else(unknown)?;
     let plan = plan::upgrade::plan(&view, now);
@@ -152,10 +152,9 @@ fn find(store: &Store, name: &str) -> Result<Owner, UpgradeUnknown> {
         }
         (None, _) => {
             let bare = name.rsplit_once('/').map_or(name, |(_, bare)| bare);
-            let near = nearest(bare, all.iter().map(|owner| &*owner.name));
             Err(UpgradeUnknown::Upgrade {
                 name: name.to_owned(),
-                near: near.map_or_else(String::new, |near| format!("; did you mean {near:?}?")),
+                instead: instead(bare, all.iter().map(|owner| &*owner.name)),
             })
         }
     }

@@ -2,9 +2,11 @@
 //!
 //! Decides layout; both forms say the same.
 
-use serde_json::{Value, json};
+use api::output::OutputDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use super::upgrade_answer::{UpgradeAnswer, UpgradeGroup};
+use super::upgrade_answer::{UpgradeAnswer, UpgradeGroup, UpgradeLink};
 use crate::layout::{first, line};
 use api::reason::Act;
 use kubernetes::field::Listing;
@@ -59,18 +61,60 @@ fn named(clusters: &[String], listing: Listing) -> String {
     first(&clusters, listing.most(MOST_NAMED))
 }
 
+/// Why an upgrade is not complete, for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UpgradeDiagnosis<'a> {
+    /// The ManagedClustersUpgrade, as `namespace/name`.
+    pub upgrade: &'a str,
+    /// The phase.
+    pub phase: &'a str,
+    /// Number of clusters.
+    pub clusters: usize,
+    /// Number of clusters that are complete.
+    pub complete: usize,
+    /// Clusters by reason.
+    pub groups: Vec<DiagnosedUpgrades<'a>>,
+    /// The objects that were checked.
+    pub links: &'a [UpgradeLink],
+}
+
+impl OutputDocument for UpgradeDiagnosis<'_> {
+    const KIND: &'static str = "UpgradeDiagnosis";
+}
+
+/// Clusters that are not complete for one reason.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DiagnosedUpgrades<'a> {
+    /// The reason.
+    pub reason: &'a str,
+    /// The values of this case.
+    pub detail: &'a str,
+    /// Whether a user has to act.
+    pub act: bool,
+    /// What to do.
+    pub fix: &'static str,
+    /// A command that does it or shows more.
+    pub command: &'a str,
+    /// The clusters; none if the reason concerns the upgrade as a whole.
+    pub clusters: &'a [String],
+}
+
 /// Returns an answer for programs.
-pub fn upgrade_json(answer: &UpgradeAnswer) -> Value {
-    let groups = answer.groups.iter().map(|group| {
-        json!({"reason": group.reason, "detail": group.detail, "act": group.act == Act::Needed, "fix": group.fix,
-            "command": group.command, "clusters": group.clusters})
+pub fn upgrade_diagnosis(answer: &UpgradeAnswer) -> UpgradeDiagnosis<'_> {
+    let groups = answer.groups.iter().map(|group| DiagnosedUpgrades {
+        reason: &group.reason,
+        detail: &group.detail,
+        act: group.act == Act::Needed,
+        fix: group.fix,
+        command: &group.command,
+        clusters: &group.clusters,
     });
-    json!({
-        "upgrade": answer.upgrade,
-        "phase": answer.phase,
-        "clusters": answer.clusters,
-        "complete": answer.complete,
-        "groups": groups.collect::<Vec<_>>(),
-        "links": answer.links,
-    })
+    UpgradeDiagnosis {
+        upgrade: &answer.upgrade,
+        phase: &answer.phase,
+        clusters: answer.clusters,
+        complete: answer.complete,
+        groups: groups.collect(),
+        links: &answer.links,
+    }
 }

@@ -23,6 +23,12 @@ impl Shown {
         Self(each_line(&lines(text), tame))
     }
 
+    /// Returns a page of lines in which tabs stay: programs read what is between them.
+    pub fn tabbed(text: &str) -> Self {
+        let cells: Vec<_> = text.split('\t').map(lines).collect();
+        Self(each_line(&cells.join("\t"), tame))
+    }
+
     /// Returns a page of lines in which our own colours stay.
     pub fn painted(text: &str) -> Self {
         Self::in_colours(text, |out, digits| out.extend([COLOUR, digits, "m"]))
@@ -112,6 +118,12 @@ mod tests {
         assert_eq!(Shown::line("a ##[error]b").as_str(), "a ##\\[error]b\n");
         assert_eq!(Shown::commands("::error::a\n").as_str(), "::error::a\n");
         assert_eq!(Shown::json("\"##[x]\"").as_str(), "\"##\\u005bx]\"");
+    }
+
+    #[test]
+    fn tabs_stay_only_where_they_separate_columns() {
+        assert_eq!(Shown::tabbed("a\tb\u{1b}\n:4\n").as_str(), "a\tb\\u{1b}\n:4\n");
+        assert_eq!(Shown::page("a\tb\n").as_str(), "a b\n");
     }
 
     #[test]

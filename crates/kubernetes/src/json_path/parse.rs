@@ -7,10 +7,10 @@
 use serde_json::{Number, Value};
 
 /// A parsed path.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JsonPath(pub(super) Vec<Node>);
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Field(String),
     Wildcard,
@@ -30,7 +30,7 @@ pub(super) struct Slice {
     pub(super) step: Option<i64>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Filter {
     pub(super) left: JsonPath,
     pub(super) test: Option<(Comparison, JsonPath)>,

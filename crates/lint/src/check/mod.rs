@@ -18,7 +18,8 @@ mod works;
 pub use judge::{Judgement, judge};
 pub use lint::{Lint, lint};
 pub use policy_tests::{
-    CaseResult, Extent, Gaps, Mutation, ObjectForm, PolicyFiles, TestFileError, TestFiles, TestReport, facts,
-    named_files, policy_faults, run_tests,
+    CaseResult, Extent, Gaps, Mutation, ObjectForm, PolicyFiles, PolicyTestReport, ReportedCase,
+    ReportedMutation, TestFileError, TestFiles, TestReport, UncoveredValidation, facts, named_files,
+    policy_faults, run_tests,
 };
 pub use run::{Background, Base, File, MissingFacts, Outcome, Threshold, check, outcome};

@@ -14,6 +14,9 @@ mod table;
 
 pub use cases::{TestCase, TestEnd, TestSuite, junit_of_tests};
 pub use fingerprint::fingerprints;
+pub use json::{
+    CheckReport, CheckSummary, CheckedObject, Position, ReportedFinding, ReportedObject, UnreadableFile,
+};
 pub use model::{Checked, Finding, Ignored, ObjectReference, Report, RuleDoc, Severity, Spot, Unreadable};
 pub use table::Style;
 

@@ -21,6 +21,6 @@ pub use facts::{
 pub use finding::{Finding, Report, Severity};
 pub use malformed::malformed;
 pub use needed::{Controllers, Part, Runs, needed};
-pub use page::{Colours, SCHEMA, json, text};
+pub use page::{Colours, DoctorFinding, DoctorReport, doctor_report, text};
 pub use rights::{Judged, Right};
 pub use webhooks::{Endpoint, WebhookFault, endpoints, webhook_faults};

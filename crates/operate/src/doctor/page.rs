@@ -2,15 +2,15 @@
 //!
 //! A finding may contain text of other programs: the caller that prints the page makes it safe to show.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use serde_json::{Value, json};
+use api::output::OutputDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::finding::{Finding, Report, Severity};
 use kubernetes::field::one_line;
-
-/// The version of the JSON.
-pub const SCHEMA: &str = api::names::OUTPUT_VERSION;
 
 /// Whether a page has colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,20 +70,52 @@ fn summary(report: &Report) -> String {
     parts.join(", ")
 }
 
-/// Returns the report as JSON.
-pub fn json(report: &Report, exit_status: u8) -> Value {
-    let findings: Vec<Value> = report
-        .findings
-        .iter()
-        .map(|one| {
-            json!({"id": one.id, "severity": one.severity.word(), "seen": one.seen, "fix": one.fix,
-                "command": one.command})
-        })
-        .collect();
-    let counts = Severity::ALL.map(|severity| (severity.word().to_owned(), json!(report.count(severity))));
-    let counts: serde_json::Map<String, Value> = counts.into_iter().collect();
-    json!({"apiVersion": SCHEMA, "kind": "DoctorReport", "exitStatus": exit_status, "counts": counts,
-        "findings": findings})
+/// The report for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DoctorReport<'a> {
+    /// The exit status of the command.
+    pub exit_status: u8,
+    /// Number of findings of each severity.
+    pub counts: BTreeMap<&'static str, usize>,
+    /// The findings: problems first.
+    pub findings: Vec<DoctorFinding<'a>>,
+}
+
+impl OutputDocument for DoctorReport<'_> {
+    const KIND: &'static str = "DoctorReport";
+}
+
+/// A finding.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DoctorFinding<'a> {
+    /// The check.
+    pub id: &'static str,
+    /// `error`, `warning`, `unknown`, `note` or `ok`.
+    pub severity: &'static str,
+    /// What was observed.
+    pub seen: &'a str,
+    /// What to do, or "".
+    pub fix: &'a str,
+    /// A command that does it or shows more, or "".
+    pub command: &'a str,
+}
+
+/// Returns the report for programs.
+pub fn doctor_report(report: &Report, exit_status: u8) -> DoctorReport<'_> {
+    let findings = report.findings.iter().map(|one| DoctorFinding {
+        id: one.id,
+        severity: one.severity.word(),
+        seen: &one.seen,
+        fix: &one.fix,
+        command: &one.command,
+    });
+    let counts = Severity::ALL.map(|severity| (severity.word(), report.count(severity)));
+    DoctorReport {
+        exit_status,
+        counts: counts.into_iter().collect(),
+        findings: findings.collect(),
+    }
 }
 
 #[cfg(test)]
@@ -114,8 +146,8 @@ mod tests {
 
     #[test]
     fn json_names_its_form_and_counts() {
-        let value = json(&report(), 1);
-        assert_eq!(value["apiVersion"], SCHEMA);
+        let value = api::output::document(&doctor_report(&report(), 1)).expect("JSON");
+        assert_eq!(value["kind"], "DoctorReport");
         assert_eq!(value["exitStatus"], 1);
         assert_eq!(value["counts"]["error"], 1);
         assert_eq!(value["counts"]["warning"], 0);

@@ -17,7 +17,7 @@ use insight::cockpit::{
 
 /// The largest part of the page that the waves may have, in lines.
 const MOST_WAVES: usize = 14;
-const KEYS: [(&str, &str); 18] = [
+const KEYS: [(&str, &str); 19] = [
     ("up, down, j, k", "select"),
     ("PgUp, PgDn, g, G", "page up, page down, first, last"),
     ("Enter, right, l", "open"),
@@ -26,6 +26,7 @@ const KEYS: [(&str, &str); 18] = [
     ("s", "sort: by attention, by name, by clusters that remain"),
     ("c", "everything that the chosen cluster has"),
     ("y", "history: revisions and events"),
+    ("o", "freezes, approvals, checks and profiles"),
     ("v", "scroll the waves instead of the clusters, and back"),
     ("w", "why the cluster is not ready"),
     ("p", "pause: no further cluster starts"),
@@ -35,7 +36,7 @@ const KEYS: [(&str, &str); 18] = [
     ("u", "undo: roll back to the last known good configuration"),
     (
         "t",
-        "retry: failed clusters of an upgrade, or a change that was rolled back",
+        "retry: failed clusters of an upgrade, or a rolled-back change",
     ),
     ("?", "show or hide the keys"),
     ("q", "quit"),
@@ -64,7 +65,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, header: &Header, colou
         View::Rollout(_) => rollout(frame, body, app, coloured, now),
         View::Cluster(_, name) => cluster(frame, body, app, &name, coloured, now),
         View::Fleet(name) => fleet(frame, body, app, &name, coloured, now),
-        View::History(_) => history(frame, body, app, coloured),
+        View::History(_) | View::Objects => text(frame, body, app, coloured),
     }
     put(frame, foot, &[footer(app, header, width)], coloured, None);
     if app.shows_keys {
@@ -101,6 +102,7 @@ fn title(app: &Page, header: &Header, width: usize) -> Line {
         View::Cluster(target, name) => vec![target.told(), name.clone()],
         View::History(target) => vec![target.told(), "history".to_owned()],
         View::Fleet(name) => vec![format!("cluster {name}")],
+        View::Objects => vec!["freezes, approvals, checks, profiles".to_owned()],
     };
     for place in places {
         line = line.and(Tone::Faint, " > ").and(Tone::Plain, place);
@@ -155,6 +157,7 @@ fn footer(app: &Page, header: &Header, width: usize) -> Line {
             "r resume",
             "a approve",
             "u undo",
+            "o freezes, approvals",
             "y history",
             "m promote",
             "t retry",
@@ -183,7 +186,7 @@ fn footer(app: &Page, header: &Header, width: usize) -> Line {
             "q quit",
         ],
         View::Fleet(_) => &["? keys", "Esc back", "Enter why", "q quit"],
-        View::History(_) => &["? keys", "Esc back", "w refresh", "up, down scroll", "q quit"],
+        View::History(_) | View::Objects => &["? keys", "Esc back", "w refresh", "up, down scroll", "q quit"],
     };
     let mut text = String::new();
     for key in keys {
@@ -333,7 +336,7 @@ fn fleet(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, coloured
     put(frame, area, &lines, coloured, chosen);
 }
 
-fn history(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool) {
+fn text(frame: &mut Frame<'_>, area: Rect, app: &mut Page, coloured: bool) {
     app.rows = usize::from(area.height);
     let lines = match &app.why {
         None => vec![Line::of(Tone::Faint, "reading the hub …")],
@@ -360,7 +363,7 @@ fn cluster(frame: &mut Frame<'_>, area: Rect, app: &mut Page, name: &str, colour
     let mut lines = rows(&picture, &found, width, now);
     for cluster in found {
         if !cluster.message.is_empty() && cluster.state != ClusterState::Done {
-            lines.push(Line::plain(cluster.message.clone()));
+            lines.extend(broken(&Line::plain(cluster.message.clone()), width));
         }
     }
     lines.push(Line::default());
@@ -398,6 +401,8 @@ fn in_page(line: &Line, width: usize) -> Vec<Line> {
 
 fn popup(frame: &mut Frame<'_>, title: &str, lines: &[Line], coloured: bool) {
     let page = frame.area();
+    let inside = usize::from(page.width).saturating_sub(2);
+    let lines: Vec<Line> = lines.iter().flat_map(|line| in_page(line, inside)).collect();
     let widest = lines.iter().map(Line::width).max().unwrap_or_default().max(30);
     let width = u16::try_from(widest.saturating_add(4))
         .unwrap_or(u16::MAX)
@@ -416,5 +421,5 @@ fn popup(frame: &mut Frame<'_>, title: &str, lines: &[Line], coloured: bool) {
     let inner = block.inner(area);
     frame.render_widget(Clear, area);
     frame.render_widget(block, area);
-    put(frame, inner, lines, coloured, None);
+    put(frame, inner, &lines, coloured, None);
 }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use super::TopArgs;
 use super::draw::{Header, draw};
 use crate::cli::doctor::whoami;
-use crate::cli::print::{is_coloured, is_terminal};
+use crate::cli::print::{is_coloured, is_terminal, terminal_size};
 use crate::cli::rollout::hub::{settings, settings_with_notes};
 use crate::cli::rollout::pulse::Pulse;
 use crate::cli::rollout::run::{Steering, remembered_lines, steered};
@@ -23,9 +23,12 @@ use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
 use insight::cockpit::{
     Effect, Gallery, Key, Line, Page, Pictures, Rollouts, Target, TargetKind, Tone, Verb, View, find,
+    object_tables,
 };
 use kubernetes::field::{Listing, Shown};
 
+/// Columns of a terminal whose size is not known.
+const NARROW: usize = 80;
 /// The shortest time between two pages.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// How often what counts down is drawn again.
@@ -40,6 +43,7 @@ enum News {
     Resized,
     Why(Target, String, Vec<Line>),
     History(Target, Vec<Line>),
+    Objects(Vec<Line>),
     Asked(Target, Verb, Result<Vec<Line>, String>),
     Done(Result<Vec<Line>, String>),
 }
@@ -147,6 +151,7 @@ fn hear(app: &mut Page, news: News) -> Effect {
         }
         News::Resized => {}
         News::History(target, lines) => app.hear_history(&target, lines),
+        News::Objects(lines) => app.hear_objects(lines),
         News::Why(target, cluster, lines) => app.hear_why(&target, &cluster, lines),
         News::Asked(target, verb, answer) => app.hear_question(&target, &verb, answer),
         News::Done(answer) => app.hear_done(answer),
@@ -224,6 +229,7 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
                 let lines = history(&hub, &target);
                 News::History(target, lines)
             }
+            Effect::Objects => News::Objects(objects(&hub)),
             Effect::Ask(target, verb) => {
                 let request = Request {
                     dry_run: true,
@@ -256,6 +262,18 @@ fn written(
 
 fn history(hub: &RolloutHubArgs, target: &Target) -> Vec<Line> {
     remembered_lines(hub, target).unwrap_or_else(|error| vec![Line::of(Tone::Bad, error.one_line())])
+}
+
+/// Reads freezes, approvals, checks and profiles.
+fn objects(args: &RolloutHubArgs) -> Vec<Line> {
+    let width = terminal_size().map_or(NARROW, |(width, _)| width);
+    match live::read(&args.place) {
+        Ok(hub) => {
+            let all = hub.objects().iter().map(|(key, object)| (key.kind, &**object));
+            object_tables(all, width, Timestamp::now())
+        }
+        Err(error) => vec![Line::of(Tone::Bad, error.one_line())],
+    }
 }
 
 fn why(hub: &RolloutHubArgs, target: &Target, cluster: &str) -> Vec<Line> {

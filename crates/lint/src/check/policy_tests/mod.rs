@@ -20,7 +20,10 @@ use store::{Facts, Kind};
 
 pub use form::ObjectForm;
 pub use mutation::Mutation;
-pub use run::{CaseResult, Gaps, TestReport, named_files, run_tests};
+pub use run::{
+    CaseResult, Gaps, PolicyTestReport, ReportedCase, ReportedMutation, TestReport, UncoveredValidation,
+    named_files, run_tests,
+};
 
 /// Reads the files of tests.
 pub trait TestFiles {

@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use serde_json::json;
+use api::output::OutputDocument;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::case;
 use super::junit;
@@ -41,6 +43,58 @@ pub struct TestReport {
     pub rules: usize,
     /// What became of mistakes in the policies, if that was asked.
     pub mutation: Option<Mutation>,
+}
+
+/// The report for programs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct PolicyTestReport<'a> {
+    /// The cases.
+    pub cases: Vec<ReportedCase<'a>>,
+    /// Validations that no case covers completely.
+    pub uncovered: Vec<UncoveredValidation<'a>>,
+    /// Number of validations.
+    pub validations: usize,
+    /// Changed policies, with `--mutate`; otherwise null.
+    pub mutation: Option<ReportedMutation<'a>>,
+    /// Why the policies do not compile, or null.
+    pub broken: Option<&'a str>,
+    /// Whether all cases passed.
+    pub passed: bool,
+}
+
+impl OutputDocument for PolicyTestReport<'_> {
+    const KIND: &'static str = "PolicyTestReport";
+}
+
+/// A case.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReportedCase<'a> {
+    /// File of the case.
+    pub suite: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Whether it passed.
+    pub passed: bool,
+    /// What was not as expected.
+    pub faults: &'a [String],
+}
+
+/// A validation that no case covers completely.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct UncoveredValidation<'a> {
+    /// The rule.
+    pub rule: &'a str,
+    /// What no case causes.
+    pub never: &'static str,
+}
+
+/// Policies with a small mistake each, against the cases.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ReportedMutation<'a> {
+    /// Number of mistakes.
+    pub tried: usize,
+    /// Mistakes that no case detects.
+    pub survivors: &'a [String],
 }
 
 /// Whether gaps of the cases are failures.
@@ -183,24 +237,27 @@ impl TestReport {
     }
 
     /// Returns the report for programs.
-    pub fn json(&self) -> String {
-        let cases = self.cases.iter().map(|case| {
-            json!({"suite": case.suite, "name": case.name, "passed": case.faults.is_empty(), "faults": case.faults})
+    pub fn document(&self) -> PolicyTestReport<'_> {
+        let cases = self.cases.iter().map(|case| ReportedCase {
+            suite: &case.suite,
+            name: &case.name,
+            passed: case.faults.is_empty(),
+            faults: &case.faults,
         });
         let uncovered = self
             .uncovered
             .iter()
-            .map(|(rule, word)| json!({"rule": rule, "never": word}));
-        let value = json!({
-            "apiVersion": api::names::OUTPUT_VERSION,
-            "kind": "PolicyTestReport",
-            "cases": cases.collect::<Vec<_>>(),
-            "uncovered": uncovered.collect::<Vec<_>>(),
-            "validations": self.rules,
-            "mutation": self.mutation.as_ref().map(|mutation| json!({"tried": mutation.tried, "survivors": mutation.survivors})),
-            "broken": self.broken,
-            "passed": self.passed(),
-        });
-        format!("{value:#}\n")
+            .map(|(rule, never)| UncoveredValidation { rule, never });
+        PolicyTestReport {
+            cases: cases.collect(),
+            uncovered: uncovered.collect(),
+            validations: self.rules,
+            mutation: self.mutation.as_ref().map(|mutation| ReportedMutation {
+                tried: mutation.tried,
+                survivors: &mutation.survivors,
+            }),
+            broken: self.broken.as_deref(),
+            passed: self.passed(),
+        }
     }
 }
