@@ -218,7 +218,7 @@ pub(super) fn list(pictures: &[Arc<Picture>], grants: &Grants) -> Value {
         rollouts: hidden,
         rights,
     });
-    api::output::document(&RolloutList { items, left_out }).unwrap_or_default()
+    RolloutList { items, left_out }.document()
 }
 
 /// Which rights to see everything a person lacks: said, so that an empty page is not taken for an empty hub.

@@ -6,7 +6,7 @@ use super::args::Demo;
 use super::hub::{Folder, Registered, prepare};
 use super::{fault, live, parts};
 use crate::cli::about::examples::{self, Others};
-use crate::cli::print::{note, print};
+use crate::cli::print::print;
 use crate::cli::{CliError, DevArgs, connect, rulebook, signals};
 use crate::controllers::TideOptions;
 use kubernetes::field::{Shown, one_line};
@@ -56,7 +56,11 @@ async fn serve(args: DevArgs) -> Result<(), CliError> {
     };
     started.shutdown().await;
     if args.hub.is_none() {
-        note("the hub has ended and its objects are lost; `tidegate dev` starts with new ones");
+        // Not into the log. A reader that has left misses it.
+        print(&Shown::line(
+            "The hub has ended and its objects are lost; `tidegate dev` starts with new ones.",
+        ))
+        .unwrap_or_default();
     }
     shown
 }

@@ -75,10 +75,15 @@ impl Line {
             return self;
         }
         let most = width.saturating_sub(1);
-        let begun: Vec<char> = self.text().chars().take(most).collect();
+        let mut begun: Vec<char> = self.text().chars().take(width).collect();
+        let is_end = begun.pop().is_some_and(|next| !next.is_alphanumeric());
         let gap = begun.iter().rposition(|letter| letter.is_whitespace());
         let gap = gap.map_or(0, |gap| gap.saturating_add(1));
-        let mut left = if gap < width.div_ceil(2) { most } else { gap };
+        let mut left = if is_end || gap < width.div_ceil(2) {
+            most
+        } else {
+            gap
+        };
         self.0.retain_mut(|piece| {
             let kept: String = piece.text.chars().take(left).collect();
             left = left.saturating_sub(kept.chars().count());

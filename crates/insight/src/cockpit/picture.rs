@@ -288,6 +288,13 @@ impl OutputDocument for RolloutList {
     const KIND: &'static str = "RolloutList";
 }
 
+impl RolloutList {
+    /// Returns it with its version and kind.
+    pub fn document(&self) -> serde_json::Value {
+        api::output::document(self).unwrap_or_default()
+    }
+}
+
 /// What a user may not read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LeftOut {
