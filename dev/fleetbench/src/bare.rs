@@ -20,9 +20,7 @@ impl Bare {
     /// Reads all works.
     pub(crate) async fn read(client: &Client) -> Result<Self, BenchError> {
         let listed = WORK.everywhere(client).list(&ListParams::default()).await;
-        let mut works = listed
-            .map_err(|error| BenchError::Hub(error.to_string()))?
-            .items;
+        let mut works = listed.map_err(|error| BenchError::Hub(error.to_string()))?.items;
         for work in &mut works {
             work.metadata.managed_fields = None;
             if let Some(edition) = work.data.pointer_mut("/spec/workload/manifests/0/data/edition") {
@@ -40,9 +38,7 @@ impl Bare {
             let api: Api<DynamicObject> = Api::namespaced_with(client.clone(), &namespace, &resource);
             async move {
                 let patch = Patch::Merge(json!({"spec": {"workload": work.data["spec"]["workload"]}}));
-                let written = api
-                    .patch(&work.name_any(), &PatchParams::default(), &patch)
-                    .await;
+                let written = api.patch(&work.name_any(), &PatchParams::default(), &patch).await;
                 written.map(|_| ()).map_err(|source| BenchError::Write {
                     object: format!("ManifestWork {namespace}/{}", work.name_any()),
                     source: Box::new(source),

@@ -107,7 +107,10 @@ fn cpu(stat: &str) -> f64 {
 
 /// Returns the most resident memory of this process so far, in KiB.
 pub(crate) fn own_peak() -> u64 {
-    kib(&std::fs::read_to_string("/proc/self/status").unwrap_or_default(), "VmHWM:")
+    kib(
+        &std::fs::read_to_string("/proc/self/status").unwrap_or_default(),
+        "VmHWM:",
+    )
 }
 
 fn kib(status: &str, field: &str) -> u64 {

@@ -27,16 +27,18 @@ impl Rename {
         let mut text = std::mem::take(&mut self.held);
         text.extend_from_slice(piece);
         let mut at = 0;
-        while let Some(found) = text
-            .get(at..)
-            .and_then(|rest| rest.windows(self.from.len()).position(|window| window == self.from))
-        {
+        while let Some(found) = text.get(at..).and_then(|rest| {
+            rest.windows(self.from.len())
+                .position(|window| window == self.from)
+        }) {
             let end = at + found + self.from.len();
             text[at + found..end].copy_from_slice(&self.to);
             at = end;
         }
         let longest = self.from.len().saturating_sub(1).min(text.len() - at);
-        let held = (1..=longest).rev().find(|length| text.ends_with(&self.from[..*length]));
+        let held = (1..=longest)
+            .rev()
+            .find(|length| text.ends_with(&self.from[..*length]));
         self.held = text.split_off(text.len() - held.unwrap_or_default());
         Bytes::from(text)
     }

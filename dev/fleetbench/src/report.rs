@@ -100,7 +100,11 @@ impl Report {
             let _written = writeln!(text, "\nfirst write of a work after the change: {millis} ms").is_ok();
         }
         let own = self.own_peak_kib / 1024;
-        let _written = writeln!(text, "peak memory of this process (with its hub and agents): {own} MiB").is_ok();
+        let _written = writeln!(
+            text,
+            "peak memory of this process (with its hub and agents): {own} MiB"
+        )
+        .is_ok();
         for (title, counts) in [
             ("installation", self.install_requests()),
             ("change", self.change_requests()),

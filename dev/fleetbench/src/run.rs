@@ -247,7 +247,11 @@ impl Bench {
 
     fn usage(&mut self) -> Result<Usage, BenchError> {
         let mut sum = Usage::default();
-        for process in self.managers.iter_mut().filter_map(|manager| manager.process.as_mut()) {
+        for process in self
+            .managers
+            .iter_mut()
+            .filter_map(|manager| manager.process.as_mut())
+        {
             let usage = process.usage()?;
             sum.cpu += usage.cpu;
             sum.peak = sum.peak.max(usage.peak);

@@ -219,8 +219,7 @@ async fn create(client: &Client, sort: Sort, name: &str, spec: Value) -> Result<
 }
 
 fn object(sort: Sort, name: &str, spec: Value) -> Value {
-    let mut object =
-        json!({"apiVersion": sort.api_version(), "kind": sort.kind, "metadata": {"name": name}});
+    let mut object = json!({"apiVersion": sort.api_version(), "kind": sort.kind, "metadata": {"name": name}});
     if sort.namespaced {
         object["metadata"]["namespace"] = json!(ADDON);
     }

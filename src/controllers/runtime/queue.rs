@@ -75,7 +75,11 @@ impl Queue {
     pub(super) fn gather(&mut self, key: &Owner, now: Instant, gathering: Gathering) {
         let was_at_work = |done: &Instant| *done + gathering.at_work > now;
         let is_at_work = self.busy.contains_key(key) || self.done.get(key).is_some_and(was_at_work);
-        let time = if is_at_work { gathering.at_work } else { gathering.at_rest };
+        let time = if is_at_work {
+            gathering.at_work
+        } else {
+            gathering.at_rest
+        };
         self.touch(key, now + time);
         self.done.retain(|_, done| was_at_work(done));
     }
@@ -159,7 +163,11 @@ mod tests {
         queue.finish(&name("a"), done);
         let later = done + gathering.at_work / 2;
         queue.gather(&name("a"), later, gathering);
-        assert_eq!(queue.next(), Some(later + gathering.at_work), "it was done a moment ago");
+        assert_eq!(
+            queue.next(),
+            Some(later + gathering.at_work),
+            "it was done a moment ago"
+        );
         assert_eq!(queue.take(later + gathering.at_work), Some(name("a")));
         queue.finish(&name("a"), later + gathering.at_work);
         let rested = later + gathering.at_work * 2;
