@@ -5,6 +5,7 @@
 
 use axum::http::{HeaderMap, header};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use insight::cockpit::{Approve, Decision, Verb};
 
@@ -26,6 +27,38 @@ pub struct Action {
     pub dry_run: bool,
     /// Whether fields are overwritten that another program owns.
     pub force: bool,
+}
+
+/// A change of a freeze.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreezeAction {
+    /// The name of the RolloutFreeze.
+    pub name: String,
+    /// What it freezes; absent if it is deleted.
+    pub begins: Option<FreezeWish>,
+    /// Whether the hub only checks the request, and stores nothing.
+    pub dry_run: bool,
+}
+
+/// What a freeze freezes, as a user enters it: the flags of `tidegate rollout freeze`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct FreezeWish {
+    /// Why.
+    pub reason: String,
+    /// Its begin.
+    pub from: Option<String>,
+    /// Its end.
+    pub until: Option<String>,
+    /// Its length from now on.
+    #[serde(rename = "for")]
+    pub length: Option<String>,
+    /// Labels of the clusters, as `key=value`.
+    pub cluster_labels: Vec<String>,
+    /// Names of the add-ons.
+    pub add_ons: Vec<String>,
+    /// Whether upgrades of clusters continue.
+    pub without_upgrades: bool,
 }
 
 /// Why an action is not done.
@@ -59,6 +92,16 @@ struct Body {
     revision: Option<i64>,
 }
 
+/// The body of a change of a freeze.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FreezeBody {
+    #[serde(default)]
+    dry_run: bool,
+    #[serde(default)]
+    freeze: FreezeWish,
+}
+
 /// Returns the error of a request that the page itself would not send, if there is one.
 pub(super) fn is_forged(headers: &HeaderMap) -> Option<&'static str> {
     if headers.get(MARK).is_none_or(|value| value != "1") {
@@ -75,22 +118,37 @@ pub(super) fn is_forged(headers: &HeaderMap) -> Option<&'static str> {
     None
 }
 
-/// Reads an action.
-pub(super) fn read(word: &str, body: &[u8]) -> Result<Action, String> {
-    let body: Body = if body.is_empty() {
-        Body::default()
-    } else {
-        serde_json::from_slice(body)
-            .map_err(|error| format!("the body of the request is invalid: {error}"))?
-    };
-    let reason = body.reason.map(|reason| reason.trim().to_owned());
-    let reason = reason.filter(|reason| !reason.is_empty());
-    if reason
-        .as_ref()
-        .is_some_and(|reason| reason.chars().count() > LONGEST_REASON)
-    {
+fn parsed<T: Default + DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    if body.is_empty() {
+        return Ok(T::default());
+    }
+    serde_json::from_slice(body).map_err(|error| format!("the body of the request is invalid: {error}"))
+}
+
+fn bounded(reason: &str) -> Result<(), String> {
+    if reason.chars().count() > LONGEST_REASON {
         return Err(format!("the reason has more than {LONGEST_REASON} characters"));
     }
+    Ok(())
+}
+
+/// Reads a change of a freeze.
+pub(super) fn read_freeze(is_begin: bool, name: String, body: &[u8]) -> Result<FreezeAction, String> {
+    let body: FreezeBody = parsed(body)?;
+    bounded(&body.freeze.reason)?;
+    Ok(FreezeAction {
+        name,
+        begins: is_begin.then_some(body.freeze),
+        dry_run: body.dry_run,
+    })
+}
+
+/// Reads an action.
+pub(super) fn read(word: &str, body: &[u8]) -> Result<Action, String> {
+    let body: Body = parsed(body)?;
+    let reason = body.reason.map(|reason| reason.trim().to_owned());
+    let reason = reason.filter(|reason| !reason.is_empty());
+    bounded(reason.as_deref().unwrap_or_default())?;
     let place = body.placement;
     let decide = |decision, place| {
         Verb::Approve(Approve {
@@ -149,6 +207,22 @@ mod tests {
         ] {
             assert!(is_forged(&headers(&lines)).is_some(), "{lines:?}");
         }
+    }
+
+    #[test]
+    fn the_name_says_which_freeze_and_the_body_what_it_freezes() {
+        let body = br#"{"dryRun": true, "freeze": {"reason": "holidays", "for": "4h", "clusterLabels": ["env=prod"]}}"#;
+        let begin = read_freeze(true, "xmas".to_owned(), body).expect("a freeze");
+        let wish = begin.begins.expect("it begins");
+        assert_eq!((begin.name.as_str(), begin.dry_run), ("xmas", true));
+        assert_eq!(
+            (wish.reason.as_str(), wish.length.as_deref()),
+            ("holidays", Some("4h"))
+        );
+        assert_eq!(wish.cluster_labels, ["env=prod"]);
+        let end = read_freeze(false, "xmas".to_owned(), b"{}").expect("an end");
+        assert_eq!((end.begins, end.dry_run), (None, false));
+        assert!(read_freeze(true, "xmas".to_owned(), br#"{"freeze": {"end": ""}}"#).is_err());
     }
 
     #[test]

@@ -15,13 +15,14 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const IMAGE: &str = "image/svg+xml";
 
 /// Every file, by its name.
-const ALL: [(&str, Asset); 10] = [
+const ALL: [(&str, Asset); 11] = [
     ("index.html", asset(HTML, include_str!("page/index.html"))),
     ("style.css", asset(CSS, include_str!("page/style.css"))),
     ("app.js", asset(SCRIPT, include_str!("page/app.js"))),
     ("grid.js", asset(SCRIPT, include_str!("page/grid.js"))),
     ("live.js", asset(SCRIPT, include_str!("page/live.js"))),
     ("actions.js", asset(SCRIPT, include_str!("page/actions.js"))),
+    ("freezes.js", asset(SCRIPT, include_str!("page/freezes.js"))),
     ("fleet.js", asset(SCRIPT, include_str!("page/fleet.js"))),
     ("report.js", asset(SCRIPT, include_str!("page/report.js"))),
     ("words.js", asset(SCRIPT, include_str!("page/words.js"))),

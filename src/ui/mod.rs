@@ -18,7 +18,7 @@ mod stream;
 mod viewers;
 mod visibility;
 
-pub use action::{Action, NotDone};
+pub use action::{Action, FreezeAction, FreezeWish, NotDone};
 pub use listener::{Page, PageOptions, Visitors};
 pub use state::{About, Ask, Sources, Token};
 pub use viewers::Interest;

@@ -29,6 +29,10 @@ pub(super) enum Route {
     About,
     /// What a user does: the word of the verb.
     Act(String, Target),
+    /// The freezes of the hub.
+    Freezes,
+    /// A change of a freeze: whether it begins, and its name.
+    Freeze(bool, String),
     /// What the audit has found.
     Findings,
     /// What changes, as it does: the list, and one rollout if it is named.
@@ -47,6 +51,7 @@ pub(super) fn route(path: &str) -> Option<Route> {
         "/grid.js" => return Some(Route::Asset("grid.js")),
         "/live.js" => return Some(Route::Asset("live.js")),
         "/actions.js" => return Some(Route::Asset("actions.js")),
+        "/freezes.js" => return Some(Route::Asset("freezes.js")),
         "/fleet.js" => return Some(Route::Asset("fleet.js")),
         "/report.js" => return Some(Route::Asset("report.js")),
         "/words.js" => return Some(Route::Asset("words.js")),
@@ -54,6 +59,7 @@ pub(super) fn route(path: &str) -> Option<Route> {
         "/api/rollouts" => return Some(Route::List),
         "/api/fleet" => return Some(Route::Fleet),
         "/api/about" => return Some(Route::About),
+        "/api/freezes" => return Some(Route::Freezes),
         "/api/findings" => return Some(Route::Findings),
         "/api/stream" => return Some(Route::Stream(None)),
         _ => {}
@@ -65,6 +71,7 @@ pub(super) fn route(path: &str) -> Option<Route> {
         "changes" => target(rest).map(Route::Changes),
         "settings" => target(rest).map(Route::Settings),
         "clusters" => name(rest).map(|cluster| Route::Cluster(cluster.to_owned())),
+        "freeze" | "unfreeze" => name(rest).map(|freeze| Route::Freeze(what == "freeze", freeze.to_owned())),
         "act" => {
             let (verb, rest) = rest.split_once('/')?;
             let verb = name(verb)?.to_owned();
@@ -128,6 +135,13 @@ mod tests {
                 "/api/act/pause/mcu/default/to-4-12",
                 Some(Route::Act("pause".to_owned(), upgrade())),
             ),
+            ("/api/freezes", Some(Route::Freezes)),
+            ("/api/freeze/xmas", Some(Route::Freeze(true, "xmas".to_owned()))),
+            (
+                "/api/unfreeze/xmas",
+                Some(Route::Freeze(false, "xmas".to_owned())),
+            ),
+            ("/api/freeze/a/b", None),
             ("/api/act/pause", None),
             ("/api/clusters/a/b", None),
             (

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 use super::access::{Access, Person};
-use super::action::{self, Action, NotDone};
+use super::action::{self, Action, FreezeAction, NotDone};
 use super::answer::{answer, found, packed, reads_gzip, refused};
 use super::assets;
 use super::fleet;
@@ -81,6 +81,14 @@ pub trait Ask: Send + Sync {
         token: Option<Token>,
         target: Target,
         action: Action,
+    ) -> BoxFuture<'static, Result<Value, NotDone>>;
+    /// Returns the freezes of the hub.
+    fn freezes(&self, token: Option<Token>) -> BoxFuture<'static, Result<Value, String>>;
+    /// Creates, changes or deletes a freeze, and returns what was written.
+    fn freeze(
+        &self,
+        token: Option<Token>,
+        action: FreezeAction,
     ) -> BoxFuture<'static, Result<Value, NotDone>>;
 }
 
@@ -156,7 +164,7 @@ impl PageState {
         let Some(route) = route(request.uri.path()) else {
             return refused(StatusCode::NOT_FOUND, "there is no such page");
         };
-        let is_action = matches!(route, Route::Act(..));
+        let is_action = matches!(route, Route::Act(..) | Route::Freeze(..));
         let is_right = match request.method {
             Method::GET | Method::HEAD => !is_action,
             Method::POST => is_action,
@@ -179,7 +187,14 @@ impl PageState {
         match self.person(token.as_ref()).await {
             Ok(Some(person)) => {
                 let mut told = match route {
-                    Route::Act(verb, target) => self.act(&person, &verb, target, token, body).await,
+                    Route::Act(verb, target) => {
+                        let deed = Deed::Steer(verb, target);
+                        self.act(&person, deed, token, body).await
+                    }
+                    Route::Freeze(begins, name) => {
+                        let deed = Deed::Freeze(begins, name);
+                        self.act(&person, deed, token, body).await
+                    }
                     route => self.tell(route, person, token).await,
                 };
                 told.extensions_mut().insert(Known);
@@ -202,11 +217,12 @@ impl PageState {
     async fn tell(self: &Arc<Self>, route: Route, person: Person, token: Option<Token>) -> Response<Body> {
         self.sources.interest.note();
         let told = match route {
-            Route::Asset(_) | Route::Act(..) => {
+            Route::Asset(_) | Route::Act(..) | Route::Freeze(..) => {
                 return refused(StatusCode::NOT_FOUND, "there is no such page");
             }
             Route::Stream(target) => return self.stream(&person, token, target),
             Route::Findings => self.findings(&person).await,
+            Route::Freezes => self.read(self.asks.freezes(self.as_whom(token))).await,
             Route::List => self.list(&person).await,
             Route::Rollout(target) => self.rollout(&person, &target).await,
             Route::History(target) => self.history(&person, target, token).await,
@@ -357,8 +373,7 @@ impl PageState {
     async fn act(
         self: &Arc<Self>,
         person: &Person,
-        verb: &str,
-        target: Target,
+        deed: Deed,
         token: Option<Token>,
         body: Body,
     ) -> Response<Body> {
@@ -370,7 +385,7 @@ impl PageState {
                 "the body of the request is too long, or incomplete",
             );
         };
-        let done = self.acted(person, verb, target, token, &body).await;
+        let done = self.acted(person, deed, token, &body).await;
         match done {
             Ok(value) => found(&value),
             Err(Refusal::Unsaid(unanswered)) => unsaid(&unanswered),
@@ -381,23 +396,31 @@ impl PageState {
     async fn acted(
         &self,
         person: &Person,
-        verb: &str,
-        target: Target,
+        deed: Deed,
         token: Option<Token>,
         body: &Bytes,
     ) -> Result<Value, Refusal> {
-        let action =
-            action::read(verb, body).map_err(|why| Refusal::Because(StatusCode::BAD_REQUEST, why))?;
-        self.seen(person, &target).await?;
+        let invalid = |why| Refusal::Because(StatusCode::BAD_REQUEST, why);
+        let token = self.as_whom(token);
+        let acting = match deed {
+            Deed::Steer(verb, target) => {
+                let action = action::read(&verb, body).map_err(invalid)?;
+                self.seen(person, &target).await?;
+                self.asks.act(token, target, action)
+            }
+            Deed::Freeze(begins, name) => {
+                let action = action::read_freeze(begins, name, body).map_err(invalid)?;
+                self.asks.freeze(token, action)
+            }
+        };
         let busy = |why: &str| Refusal::Because(StatusCode::SERVICE_UNAVAILABLE, why.to_owned());
         let place = tokio::time::timeout(READING, self.writings.acquire()).await;
         let Ok(Ok(_place)) = place else {
             return Err(busy("too many actions at the same time; try again later"));
         };
-        let acting = self.asks.act(self.as_whom(token), target, action);
         let Ok(done) = tokio::time::timeout(READING, acting).await else {
             return Err(busy(
-                "the hub took too long; the change may be stored: check the rollout before you try again",
+                "the hub took too long; the change may be stored: check it before you try again",
             ));
         };
         done.map_err(|error| match error {
@@ -452,6 +475,14 @@ impl PageState {
         let hidden = told.items.len().saturating_sub(items.len());
         Ok(json!({"audited": true, "items": items, "more": told.more, "leftOut": hidden}))
     }
+}
+
+/// What a user does.
+enum Deed {
+    /// A verb for a rollout, by its word.
+    Steer(String, Target),
+    /// A freeze of this name begins or ends.
+    Freeze(bool, String),
 }
 
 /// Why there is no answer.

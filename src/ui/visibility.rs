@@ -238,7 +238,7 @@ pub(super) type Answers = BTreeMap<Question, bool>;
 #[cfg(test)]
 pub(super) mod samples {
     use super::*;
-    use insight::cockpit::{ClusterState, Counts, HealthState, Phase, RolloutHealth};
+    use insight::cockpit::{Attention, ClusterState, Counts, HealthState, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     /// An add-on on some clusters that are done.
@@ -269,8 +269,10 @@ pub(super) mod samples {
                 message: "a is ready".to_owned(),
                 ..RolloutHealth::default()
             },
+            attention: Attention::of(Phase::Done, HealthState::Healthy),
             counts: Counts::default(),
             paused: None,
+            pauses: Vec::new(),
             approvals: Vec::new(),
             next: None,
             eta: None,

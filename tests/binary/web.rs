@@ -116,6 +116,7 @@ fn the_page_of_a_dev_hub_says_what_the_command_line_says_and_follows_a_change() 
         "/app.js",
         "/actions.js",
         "/fleet.js",
+        "/freezes.js",
         "/grid.js",
         "/live.js",
         "/report.js",
@@ -220,7 +221,16 @@ fn unauthorized_requests_get_nothing(address: &str) {
     let mut all = String::new();
     tcp.read_to_string(&mut all).expect("an answer");
     assert!(all.starts_with("HTTP/1.1 405"), "{all}");
-    assert_eq!(told(address, "/api/act/pause/helloworld", &[HOST]).0, 405);
+    for path in ["act/pause/helloworld", "freeze/x", "unfreeze/x"] {
+        let path = format!("/api/{path}");
+        assert_eq!(told(address, &path, &[HOST]).0, 405, "{path}");
+        let foreign = [HOST, "origin: https://evil.example", ACTION[2], ACTION[3]];
+        let form = [HOST, ACTION[1], "content-type: text/plain"];
+        for lines in [&foreign[..], &form] {
+            let (status, _, body) = answered(send(address, "POST", &path, lines, "{}"));
+            assert_eq!(status, 403, "{path} {lines:?}: {body}");
+        }
+    }
 }
 
 /// What the page sends with an action.

@@ -190,6 +190,32 @@ fn a_forecast_does_not_claim_an_end_while_clusters_wait() {
 }
 
 #[test]
+fn clusters_whose_post_upgrade_action_runs_are_not_counted_as_updating() {
+    let mut object = upgrade_of(false);
+    object["spec"]["upgradeStrategy"] = json!({"maxConcurrency": 3});
+    object["spec"]["postUpgradeAction"] = json!({"timeout": "30m", "manifestWork": {"workload": {"manifests": [{"apiVersion": "batch/v1", "kind": "Job",
+        "metadata": {"name": "after", "namespace": "default"}, "spec": {"template": {"spec": {"restartPolicy": "Never",
+            "containers": [{"name": "after", "image": "after"}]}}}}]}}});
+    let first = scene(&[object.clone()]);
+    let owner = first.store.upgrades().next().expect("an upgrade");
+    let view = first.store.upgrade_view(&owner).expect("an upgrade");
+    let status = plan::upgrade::plan(&view, now()).status.expect("a status");
+    object["status"] = serde_json::to_value(status).expect("JSON");
+    let complete = |name: &str| {
+        json!({"name": name, "state": "Complete", "phase": "PostAction", "startedAt": "2029-12-31T23:00:00Z",
+            "finishedAt": "2029-12-31T23:50:00Z"})
+    };
+    object["status"]["clusters"] = json!([complete("c1"), complete("c2"), complete("c3")]);
+    let picture = scene(&[object]).picture(&Target::upgrade("default", "to-4-12"));
+    assert_eq!((picture.counts.finishing, picture.counts.moving), (3, 3));
+    assert!(
+        page(&picture).contains("finishing  c1 (post-upgrade action, deadline in 20m"),
+        "{}",
+        page(&picture)
+    );
+}
+
+#[test]
 fn a_stage_that_soaks_is_not_shown_as_done() {
     let mut object = upgrade_of(false);
     object["spec"]["upgradeStrategy"] = json!({"stages": [{"name": "test", "minSuccessTime": "1h", "clusterSelector":
@@ -232,6 +258,17 @@ fn every_view_names_the_stage_that_a_cluster_waits_for() {
     let picture = scene.picture(&Target::upgrade("default", "to-4-12"));
     let waves: Vec<&str> = picture.waves.iter().map(|wave| wave.name.as_str()).collect();
     assert_eq!(waves, ["stage test", "stage prod", "the other clusters"]);
+    let ends = picture.waves.iter().map(|wave| wave.eta.map(|eta| eta.at));
+    let ends: Vec<Timestamp> = ends.collect::<Option<_>>().expect("each wave has an end");
+    assert!(
+        ends.is_sorted() && ends[0] < ends[1] && ends[1] < ends[2],
+        "{ends:?}"
+    );
+    assert_eq!(
+        picture.eta.as_ref().map(|eta| eta.at),
+        ends.last().copied(),
+        "the upgrade ends with its last wave"
+    );
     let shown = picture
         .clusters
         .iter()

@@ -305,6 +305,20 @@ pub struct ApproveArgs {
 pub struct FreezeArgs {
     /// Name of the RolloutFreeze.
     pub name: String,
+    /// Its fields.
+    #[command(flatten)]
+    pub fields: FreezeFields,
+    /// Send the request as a server-side dry run, including the webhook; nothing is stored.
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The hub.
+    #[command(flatten)]
+    pub hub: HubArgs,
+}
+
+/// The fields of a freeze.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FreezeFields {
     /// Why; shown on every cluster that waits.
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
@@ -326,12 +340,6 @@ pub struct FreezeArgs {
     /// Do not stop upgrades of clusters.
     #[arg(long)]
     pub without_upgrades: bool,
-    /// Send the request as a server-side dry run, including the webhook; nothing is stored.
-    #[arg(long)]
-    pub dry_run: bool,
-    /// The hub.
-    #[command(flatten)]
-    pub hub: HubArgs,
 }
 
 /// End a freeze before its time: deletes the RolloutFreeze.
@@ -347,14 +355,14 @@ pub struct UnfreezeArgs {
     pub hub: HubArgs,
 }
 
-fn label(text: &str) -> Result<(String, String), String> {
+pub(in crate::cli) fn label(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('=');
     let parts = parts.filter(|(key, value)| model::is_label_key(key) && model::is_label_value(value));
     let (key, value) = parts.ok_or_else(|| "write for instance env=prod".to_owned())?;
     Ok((key.to_owned(), value.to_owned()))
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+pub(in crate::cli) fn duration(text: &str) -> Result<Duration, String> {
     let length = GoDuration::parse(text).ok().and_then(GoDuration::length);
     length.ok_or_else(|| "write for instance 90s, 10m or 1h30m".to_owned())
 }

@@ -1,4 +1,4 @@
-//! `tidegate rollout freeze` and `unfreeze`: a RolloutFreeze from the command line.
+//! `tidegate rollout freeze` and `unfreeze`: a RolloutFreeze from the command line or the web page.
 //!
 //! Decides only how flags become its fields. What a freeze stops is decided by the planners, and the webhook judges it like any other.
 
@@ -9,17 +9,23 @@ use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::args::{FreezeArgs, UnfreezeArgs};
+use super::args::{FreezeArgs, FreezeFields, UnfreezeArgs};
 use super::write::refused;
 use crate::cli::print::print;
 use crate::cli::{CliError, connect};
 use crate::controllers::resource;
+use insight::cockpit::SteerClient;
 use kubernetes::field::{Path, Shown, nearest, quoted};
 use model::Freeze;
 use store::Kind;
 
-/// Owns what `freeze` writes.
-const MANAGER: &str = "tidegate-rollout-freeze";
+/// Returns the field manager of what `freeze` writes.
+const fn manager(client: SteerClient) -> &'static str {
+    match client {
+        SteerClient::CommandLine => "tidegate-rollout-freeze",
+        SteerClient::WebPage => "tidegate-web-freeze",
+    }
+}
 
 /// The flags make no freeze.
 #[derive(Debug, thiserror::Error)]
@@ -32,31 +38,114 @@ struct Invalid(Vec<String>);
 struct Unknown(String, String);
 
 pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
-    let until = match args.length {
+    let [told, scope] = connect::serving_runtime()?.block_on(async {
+        let client = connect::client(connect::config_of(&args.hub).await?)?;
+        begin(
+            client,
+            &args.name,
+            &args.fields,
+            args.dry_run,
+            SteerClient::CommandLine,
+        )
+        .await
+    })?;
+    print(&Shown::line(&told))?;
+    print(&Shown::line(&format!("  {scope}")))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn unfreeze(args: &UnfreezeArgs) -> Result<ExitCode, CliError> {
+    let told = connect::serving_runtime()?.block_on(async {
+        let client = connect::client(connect::config_of(&args.hub).await?)?;
+        end(client, &args.name, args.dry_run).await
+    })?;
+    print(&Shown::line(&told))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Creates or changes a freeze; returns when it applies, and to what.
+pub(in crate::cli) async fn begin(
+    client: Client,
+    name: &str,
+    fields: &FreezeFields,
+    dry_run: bool,
+    by: SteerClient,
+) -> Result<[String; 2], CliError> {
+    let now = Timestamp::now();
+    let (spec, read) = read(fields, now)?;
+    let begin = if read.is_in_force(now) {
+        "now".to_owned()
+    } else {
+        text(&spec, "from").unwrap_or("now").to_owned()
+    };
+    let end = text(&spec, "until").map_or_else(|| format!("tidegate rollout unfreeze {name}"), str::to_owned);
+    let object = json!({"apiVersion": Kind::Freeze.api_version(), "kind": "RolloutFreeze",
+        "metadata": {"name": name}, "spec": spec});
+    let params = PatchParams {
+        dry_run,
+        field_manager: Some(manager(by).to_owned()),
+        ..PatchParams::default()
+    };
+    let stored = freezes(client).patch(name, &params, &Patch::Apply(&object)).await;
+    stored.map_err(refused(Kind::Freeze))?;
+    let tried = if dry_run {
+        " (dry run, nothing is stored)"
+    } else {
+        ""
+    };
+    let told = format!(
+        "RolloutFreeze {name}: no change starts, from {begin} until {end}; changes in progress finish{tried}"
+    );
+    Ok([told, scope(fields)])
+}
+
+/// Deletes a freeze, and returns what was deleted.
+pub(in crate::cli) async fn end(client: Client, name: &str, dry_run: bool) -> Result<String, CliError> {
+    let api = freezes(client);
+    let params = DeleteParams {
+        dry_run,
+        ..DeleteParams::default()
+    };
+    match api.delete(name, &params).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.is_not_found() => return Err(unknown(&api, name).await),
+        Err(error) => return Err(refused(Kind::Freeze)(error)),
+    }
+    let tried = if dry_run {
+        " (dry run, nothing is deleted)"
+    } else {
+        ""
+    };
+    Ok(format!("RolloutFreeze {name}: deleted{tried}"))
+}
+
+/// Returns the spec that flags make, and what it means.
+fn read(fields: &FreezeFields, now: Timestamp) -> Result<(Value, Freeze), CliError> {
+    let until = match fields.length {
         Some(length) => {
             let length = SignedDuration::try_from(length).unwrap_or(SignedDuration::MAX);
-            let end = Timestamp::now().saturating_add(length);
+            let end = now.saturating_add(length);
             end.ok().map(|end| end.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
         }
-        None => args.until.clone(),
+        None => fields.until.clone(),
     };
-    let labels: serde_json::Map<String, Value> = args
+    let labels: serde_json::Map<String, Value> = fields
         .cluster_label
         .iter()
         .map(|(key, value)| (key.clone(), json!(value)))
         .collect();
-    let mut spec = json!({"reason": args.reason, "from": args.from, "until": until});
+    let mut spec = json!({"reason": fields.reason, "from": fields.from, "until": until});
     if !labels.is_empty() {
         spec["clusterSelector"] = json!({"matchLabels": labels});
     }
-    if !args.addon.is_empty() {
-        spec["addOns"] = json!(args.addon);
+    if !fields.addon.is_empty() {
+        spec["addOns"] = json!(fields.addon);
     }
-    if args.without_upgrades {
+    if fields.without_upgrades {
         spec["upgrades"] = json!(false);
     }
-    if let Some(fields) = spec.as_object_mut() {
-        fields.retain(|_, value| !value.is_null());
+    if let Some(spec) = spec.as_object_mut() {
+        spec.retain(|_, value| !value.is_null());
     }
     let raw = serde_json::from_value(spec.clone()).map_err(CliError::acting("read the flags"))?;
     let read = Freeze::parse(&raw, &Path::root().key("spec"));
@@ -64,7 +153,7 @@ pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
         let wrong = wrong.iter().map(ToString::to_string).collect();
         CliError::Refused(Box::new(Invalid(wrong)))
     })?;
-    if read.has_ended(Timestamp::now()) {
+    if read.has_ended(now) {
         let end = until.unwrap_or_default();
         let wrong = format!(
             "spec.until: {} is in the past, so nothing would be frozen",
@@ -72,40 +161,12 @@ pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
         );
         return Err(CliError::Refused(Box::new(Invalid(vec![wrong]))));
     }
-    let object = json!({"apiVersion": Kind::Freeze.api_version(), "kind": "RolloutFreeze",
-        "metadata": {"name": args.name}, "spec": spec});
-    connect::serving_runtime()?.block_on(async {
-        let api = freezes(connect::client(connect::config_of(&args.hub).await?)?);
-        let params = PatchParams {
-            dry_run: args.dry_run,
-            field_manager: Some(MANAGER.to_owned()),
-            ..PatchParams::default()
-        };
-        let stored = api.patch(&args.name, &params, &Patch::Apply(&object)).await;
-        stored.map_err(refused(Kind::Freeze))
-    })?;
-    let begin = if read.is_in_force(Timestamp::now()) {
-        "now"
-    } else {
-        args.from.as_deref().unwrap_or("now")
-    };
-    let end = until.unwrap_or_else(|| format!("tidegate rollout unfreeze {}", args.name));
-    let tried = if args.dry_run {
-        " (dry run, nothing is stored)"
-    } else {
-        ""
-    };
-    print(&Shown::line(&format!(
-        "RolloutFreeze {}: no change starts, from {begin} until {end}; changes in progress finish{tried}",
-        args.name
-    )))?;
-    print(&Shown::line(&scope(args)))?;
-    Ok(ExitCode::SUCCESS)
+    Ok((spec, read))
 }
 
 /// Returns what a freeze applies to, and how to limit one that applies to everything.
-fn scope(args: &FreezeArgs) -> String {
-    let labels: Vec<String> = args
+fn scope(fields: &FreezeFields) -> String {
+    let labels: Vec<String> = fields
         .cluster_label
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
@@ -114,48 +175,27 @@ fn scope(args: &FreezeArgs) -> String {
         [] => "on all clusters".to_owned(),
         labels => format!("on clusters with {}", labels.join(", ")),
     };
-    let addons = match args.addon.as_slice() {
+    let addons = match fields.addon.as_slice() {
         [] => "all add-ons".to_owned(),
         [one] => format!("add-on {one}"),
         more => format!("add-ons {}", more.join(", ")),
     };
-    let upgrades = if args.without_upgrades {
+    let upgrades = if fields.without_upgrades {
         ""
     } else {
         " and all upgrades of clusters"
     };
-    let is_whole = labels.is_empty() && args.addon.is_empty();
+    let is_whole = labels.is_empty() && fields.addon.is_empty();
     let hint = if is_whole {
         "; to limit it, use --addon or --cluster-label"
     } else {
         ""
     };
-    format!("  applies to {addons}{upgrades} {clusters}{hint}")
+    format!("applies to {addons}{upgrades} {clusters}{hint}")
 }
 
-pub(super) fn unfreeze(args: &UnfreezeArgs) -> Result<ExitCode, CliError> {
-    connect::serving_runtime()?.block_on(async {
-        let api = freezes(connect::client(connect::config_of(&args.hub).await?)?);
-        let params = DeleteParams {
-            dry_run: args.dry_run,
-            ..DeleteParams::default()
-        };
-        match api.delete(&args.name, &params).await {
-            Ok(_) => Ok(()),
-            Err(kube::Error::Api(status)) if status.is_not_found() => Err(unknown(&api, &args.name).await),
-            Err(error) => Err(refused(Kind::Freeze)(error)),
-        }
-    })?;
-    let tried = if args.dry_run {
-        " (dry run, nothing is deleted)"
-    } else {
-        ""
-    };
-    print(&Shown::line(&format!(
-        "RolloutFreeze {}: deleted{tried}",
-        args.name
-    )))?;
-    Ok(ExitCode::SUCCESS)
+fn text<'a>(spec: &'a Value, key: &str) -> Option<&'a str> {
+    spec.get(key).and_then(Value::as_str)
 }
 
 fn freezes(client: Client) -> Api<DynamicObject> {

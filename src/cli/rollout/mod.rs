@@ -15,9 +15,12 @@ pub(super) mod top;
 mod write;
 
 pub use args::{
-    ApproveArgs, AskArgs, FreezeArgs, HistoryArgs, LabelQuery, ListArgs, PlacementArgs, RolloutArgs,
-    RolloutCommand, RolloutFormat, RolloutHubArgs, StatusArgs, SteerArgs, UndoArgs, UnfreezeArgs,
+    ApproveArgs, AskArgs, FreezeArgs, FreezeFields, HistoryArgs, LabelQuery, ListArgs, PlacementArgs,
+    RolloutArgs, RolloutCommand, RolloutFormat, RolloutHubArgs, StatusArgs, SteerArgs, UndoArgs,
+    UnfreezeArgs,
 };
+pub(super) use args::{duration, label};
+pub(super) use freeze::{begin as begin_freeze, end as end_freeze};
 pub(super) use hub::{Named, events, names_on_hub, raw};
 pub(super) use run::{Steering, run, steered_from};
 pub(super) use show::{painted, width};

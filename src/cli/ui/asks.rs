@@ -10,16 +10,19 @@ use kube::Client;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::settings::settings_of;
+use super::settings::{freezes_of, settings_of};
 use crate::cli::connect::{self, HubConfig};
 use crate::cli::print::document;
-use crate::cli::rollout::{NotAllowed, Request, Steering, events, raw, steered_from};
+use crate::cli::rollout::{
+    FreezeFields, NotAllowed, Request, Steering, begin_freeze, duration, end_freeze, events, label, raw,
+    steered_from,
+};
 use crate::cli::{CliError, live};
-use crate::ui::{Action, Ask, NotDone, Token};
+use crate::ui::{Action, Ask, FreezeAction, FreezeWish, NotDone, Token};
 use insight::cockpit::{
     Line, Picture, RolloutHistory, SteerClient, Stopwatch, Target, TargetKind, revisions,
 };
-use kubernetes::field::Listing;
+use kubernetes::field::{Listing, quoted};
 use store::Settings;
 
 /// A hub that can be read as different people.
@@ -87,6 +90,29 @@ impl Reader {
         settings_of(&self.client(token.as_ref())?, &target).await
     }
 
+    async fn read_freezes(self, token: Option<Token>) -> Result<Value, CliError> {
+        let found = freezes_of(&self.client(token.as_ref())?, Timestamp::now()).await?;
+        let hidden = found.is_none();
+        Ok(json!({"items": found.unwrap_or_default(), "hidden": hidden}))
+    }
+
+    async fn write_freeze(self, token: Option<Token>, action: FreezeAction) -> Result<Value, CliError> {
+        let FreezeAction {
+            name,
+            begins,
+            dry_run,
+        } = action;
+        let fields = begins.map(fields_of).transpose()?;
+        let client = self.client(token.as_ref())?;
+        let text = match fields {
+            Some(fields) => begin_freeze(client, &name, &fields, dry_run, SteerClient::WebPage)
+                .await?
+                .join("\n"),
+            None => end_freeze(client, &name, dry_run).await?,
+        };
+        Ok(json!({"dryRun": dry_run, "text": text}))
+    }
+
     /// What a verb writes is decided from the hub as the user sees it, and written with the token of the user.
     async fn write(self, token: Option<Token>, target: Target, action: Action) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
@@ -111,6 +137,41 @@ impl Reader {
         let lines: Vec<String> = written.iter().map(Line::text).collect();
         Ok(json!({"dryRun": action.dry_run, "text": lines.join("\n")}))
     }
+}
+
+/// Reads what a user enters as the flags of `tidegate rollout freeze`.
+fn fields_of(wish: FreezeWish) -> Result<FreezeFields, CliError> {
+    let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let (until, length) = (given(wish.until), given(wish.length));
+    if wish.reason.trim().is_empty() {
+        return Err(CliError::Refused(
+            "reason: required, because each cluster that waits shows it".into(),
+        ));
+    }
+    if until.is_some() && length.is_some() {
+        return Err(CliError::Refused(
+            "a freeze has an end or a length, not both".into(),
+        ));
+    }
+    let refused = |field: &str, text: &str, why: String| {
+        CliError::Refused(format!("{field}: Invalid value: {}: {why}", quoted(text)).into())
+    };
+    let length = length
+        .map(|text| duration(&text).map_err(|why| refused("for", &text, why)))
+        .transpose()?;
+    let labels = wish
+        .cluster_labels
+        .iter()
+        .map(|text| label(text).map_err(|why| refused("clusterLabels", text, why)));
+    Ok(FreezeFields {
+        reason: wish.reason.trim().to_owned(),
+        from: given(wish.from),
+        until,
+        length,
+        cluster_label: labels.collect::<Result<_, _>>()?,
+        addon: wish.add_ons,
+        without_upgrades: wish.without_upgrades,
+    })
 }
 
 /// Tells apart what the user may not do, what cannot be done now, and a hub that does not answer.
@@ -180,6 +241,20 @@ impl Ask for Reader {
         action: Action,
     ) -> BoxFuture<'static, Result<Value, NotDone>> {
         let written = self.clone().write(token, target, action);
+        written.map(|done| done.map_err(|error| not_done(&error))).boxed()
+    }
+
+    fn freezes(&self, token: Option<Token>) -> BoxFuture<'static, Result<Value, String>> {
+        let read = self.clone().read_freezes(token);
+        read.map(|read| read.map_err(|error| error.one_line())).boxed()
+    }
+
+    fn freeze(
+        &self,
+        token: Option<Token>,
+        action: FreezeAction,
+    ) -> BoxFuture<'static, Result<Value, NotDone>> {
+        let written = self.clone().write_freeze(token, action);
         written.map(|done| done.map_err(|error| not_done(&error))).boxed()
     }
 

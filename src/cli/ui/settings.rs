@@ -2,6 +2,7 @@
 //!
 //! Decides only which objects belong to a rollout. What they mean is decided by the planners, and shown in the states of clusters.
 
+use jiff::Timestamp;
 use kube::api::{DynamicObject, ListParams};
 use kube::{Api, Client};
 use serde_json::{Value, json};
@@ -9,6 +10,8 @@ use serde_json::{Value, json};
 use crate::cli::CliError;
 use crate::controllers::resource;
 use insight::cockpit::{Target, TargetKind};
+use kubernetes::field::Path;
+use model::Freeze;
 use store::Kind;
 
 /// Returns the settings of a rollout, its approvals, its profile and its checks, and the freezes of the hub. Kinds that the user may not
@@ -24,7 +27,10 @@ pub(super) async fn settings_of(client: &Client, target: &Target) -> Result<Valu
     };
     let (rollouts, approvals) = (read(Kind::Rollout).await?, read(Kind::Approval).await?);
     let (profiles, checks) = (read(Kind::Profile).await?, read(Kind::Check).await?);
-    let freezes = read(Kind::Freeze).await?;
+    let freezes = freezes_of(client, Timestamp::now()).await?;
+    if freezes.is_none() {
+        missing.push(Kind::Freeze.address().resource);
+    }
     let own = |one: &&Value| match target.kind {
         TargetKind::ClusterManagementAddOn => text(one, "/spec/addon") == target.name,
         TargetKind::ManagedClustersUpgrade => {
@@ -57,6 +63,32 @@ pub(super) async fn settings_of(client: &Client, target: &Target) -> Result<Valu
         json!({"settings": settings, "profile": profile, "approvals": approvals, "checks": used, "freezes": freezes,
         "missing": missing}),
     )
+}
+
+/// Returns the freezes of the hub with their states, those in force first; nothing where the user may not list them.
+pub(super) async fn freezes_of(client: &Client, now: Timestamp) -> Result<Option<Vec<Value>>, CliError> {
+    let Some(found) = listed(client, Kind::Freeze).await? else {
+        return Ok(None);
+    };
+    let mut all: Vec<(usize, Value)> = found.iter().map(|object| freeze(object, now)).collect();
+    all.sort_by_key(|(order, _)| *order);
+    Ok(Some(all.into_iter().map(|(_, freeze)| freeze).collect()))
+}
+
+/// Returns a freeze with its state, and its place in the list.
+fn freeze(object: &Value, now: Timestamp) -> (usize, Value) {
+    let spec = object.get("spec").cloned().unwrap_or_default();
+    let raw = serde_json::from_value(spec.clone()).ok();
+    let read = raw.and_then(|raw| Freeze::parse(&raw, &Path::root().key("spec")).ok());
+    let (order, state) = match read {
+        // An invalid freeze stops all changes.
+        None => (0, "Invalid"),
+        Some(freeze) if freeze.is_in_force(now) => (1, "Active"),
+        Some(freeze) if freeze.has_ended(now) => (3, "Ended"),
+        Some(_) => (2, "Planned"),
+    };
+    let name = text(object, "/metadata/name");
+    (order, json!({"name": name, "state": state, "spec": spec}))
 }
 
 /// Returns whether settings list a check, for all placements or for one.
@@ -95,6 +127,30 @@ async fn listed(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliEr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_freeze_has_a_state_and_its_place_in_the_list() {
+        let now: Timestamp = "2026-12-21T00:00:00Z".parse().expect("a time");
+        let rows = [
+            (json!({"reason": "r"}), (1, "Active")),
+            (
+                json!({"reason": "r", "from": "2026-12-22T00:00:00Z"}),
+                (2, "Planned"),
+            ),
+            (
+                json!({"reason": "r", "until": "2026-12-20T00:00:00Z"}),
+                (3, "Ended"),
+            ),
+            (json!({"reason": "r", "until": "tomorrow"}), (0, "Invalid")),
+        ];
+        for (spec, (order, state)) in rows {
+            let (at, told) = freeze(&json!({"metadata": {"name": "x"}, "spec": spec}), now);
+            assert_eq!(
+                (at, &told["state"], &told["name"]),
+                (order, &json!(state), &json!("x"))
+            );
+        }
+    }
 
     #[test]
     fn a_check_is_listed_for_all_placements_or_for_one() {

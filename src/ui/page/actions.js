@@ -12,6 +12,8 @@ const WORD = {
   undo: ["Undo", "Rolls back to the last known good configuration."],
   approve: ["Approve", "The waiting clusters can start with this content."],
   reject: ["Reject", "The waiting clusters do not start with this content."],
+  freeze: ["Freeze", "No change starts while the freeze is in force. Clusters that are being updated finish."],
+  unfreeze: ["Unfreeze", "Deletes the RolloutFreeze. Waiting clusters can start again."],
 };
 
 let open = null;
@@ -20,9 +22,14 @@ let asked = 0;
 let after = () => {};
 
 /** The command that does the same. */
-function command({ verb, name, placement, group, content, revision }, reason, force) {
+function command({ verb, name, placement, group, content, revision, freeze = {} }, reason, force) {
   const words = ["tidegate", "rollout", verb, name];
-  for (const [flag, word] of [["--placement", placement], ["--group", group], ["--content", content], ["--to-revision", revision], ["--reason", reason]]) if (word) words.push(flag, quoted(word));
+  const flags = [["--placement", placement], ["--group", group], ["--content", content], ["--to-revision", revision], ["--reason", reason || freeze.reason],
+    ["--from", freeze.from], ["--until", freeze.until], ["--for", freeze.for]];
+  for (const label of freeze.clusterLabels || []) flags.push(["--cluster-label", label]);
+  for (const addOn of freeze.addOns || []) flags.push(["--addon", addOn]);
+  for (const [flag, word] of flags) if (word) words.push(flag, quoted(word));
+  if (freeze.withoutUpgrades) words.push("--without-upgrades");
   if (force) words.push("--force");
   return words.join(" ");
 }
@@ -41,11 +48,30 @@ export function actions(picture) {
   const name = told(picture.target);
   const isAddon = picture.target.kind === "ClusterManagementAddOn";
   const { counts } = picture;
-  const verbs = [picture.paused ? "resume" : "pause"];
+  const isPaused = isAddon ? picture.pauses.some(({ placement }) => !placement) : picture.paused;
+  const verbs = isPaused ? [] : ["pause"];
+  if (picture.paused) verbs.push("resume");
   if (isAddon && counts.soaking) verbs.push("promote");
   if (picture.undone.length || (!isAddon && counts.failed + counts.timedOut)) verbs.push("retry");
   if (isAddon && picture.changes.some(({ from }) => from)) verbs.push("undo");
   return verbs.map((verb) => button({ verb, name }));
+}
+
+/** The placements of an add-on, each with its actions; nothing where it has one placement, or all of them are paused. */
+export function placements(picture) {
+  const name = told(picture.target);
+  const soaking = new Map();
+  for (const { placement, counts } of picture.waves) if (placement) soaking.set(placement, (soaking.get(placement) || 0) + counts.soaking);
+  const pauses = new Map(picture.pauses.map((pause) => [pause.placement, pause]));
+  if (pauses.has("") || (soaking.size < 2 && !pauses.size)) return [];
+  for (const placement of pauses.keys()) if (!soaking.has(placement)) soaking.set(placement, 0);
+  return [...soaking].map(([placement, count]) => {
+    const pause = pauses.get(placement);
+    const item = make("li", "", { "data-placement": placement });
+    item.append(make("span", `Placement ${placement}${pause ? `: paused${pause.reason ? ` (${pause.reason})` : ""}` : ""}`));
+    for (const verb of [pause ? "resume" : "pause", ...(count ? ["promote"] : [])]) item.append(button({ verb, name, placement }));
+    return item;
+  });
 }
 
 /** What waits for approval, each with its buttons. */
@@ -77,7 +103,8 @@ function state(now, text) {
 }
 
 async function send(dryRun) {
-  const { verb, name, placement, group, content, revision } = open;
+  const { verb, name, placement, group, content, revision, freeze } = open;
+  if (verb === "freeze" || verb === "unfreeze") return act(`/api/${verb}/${name}`, { dryRun, freeze });
   const force = el("act-force").checked;
   return act(`/api/act/${verb}/${name}`, { dryRun, force, reason: reason() || undefined, placement, group, content, revision: revision && Number(revision) });
 }
@@ -116,10 +143,13 @@ function close() {
   el("act").close();
 }
 
-function begin(data) {
-  const { verb, name, placement, group, content, revision } = data;
-  open = { verb, name, placement, group, content, revision };
-  el("act-title").textContent = `${WORD[verb][0]} ${name}${group ? `: ${group}` : ""}${revision ? ` to revision ${revision}` : ""}`;
+/** Opens the dialog of an action. */
+export function begin(data) {
+  const { verb, name, placement, group, content, revision, freeze } = data;
+  open = { verb, name, placement, group, content, revision, freeze };
+  const part = group || placement;
+  el("act-reason-row").hidden = verb === "freeze" || verb === "unfreeze";
+  el("act-title").textContent = `${WORD[verb][0]} ${name}${part ? `: ${part}` : ""}${revision ? ` to revision ${revision}` : ""}`;
   el("act-what").textContent = WORD[verb][1];
   el("act-do").textContent = WORD[verb][0];
   el("act-reason").value = "";

@@ -1,12 +1,13 @@
 // Draws the data of the server: rollouts, one of them as waves and cells, events, reasons and findings. Decides only wording and layout; the
 // planner decided what is done, soaking or failed. Every text is inserted as text, never as markup.
 
-import { actions, approvals, button, start as startActions } from "./actions.js";
+import { actions, approvals, button, placements, start as startActions } from "./actions.js";
 import { cluster as drawCluster, command as whyCommand, first, fleet as drawFleet, forget, more } from "./fleet.js";
+import { freeze, forget as forgetFreezes, freezes, note as noteFreezes, start as startFreezes } from "./freezes.js";
 import { Grid, STATES, WORDS, paint, shownAs, words } from "./grid.js";
 import { ask, follow, keep, token, Unknown } from "./live.js";
 import { report, save } from "./report.js";
-import { ago, bar, byName, byUrgency, countdown, el, fieldList, healthOf, length, make, put, rest, tick, told, tone, URGENCY, urgency } from "./words.js";
+import { ago, ATTENTION, bar, byAttention, byName, countdown, due, el, fieldList, healthOf, length, make, put, rest, tick, told, tone, unwell } from "./words.js";
 
 const grid = new Grid(el("grid"), el("cells"), el("cell"), el("tip"), (one) => open(one, true));
 const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "", about: {}, changed: "", fields: [], history: [], read: 0 };
@@ -37,13 +38,13 @@ function drawList(list) {
   seen.list = list;
   const here = where().rollout;
   const text = el("find").value.trim().toLowerCase();
-  const sorted = el("sort").value === "name" ? (one, other) => byName(told(one.target), told(other.target)) : byUrgency;
+  const sorted = el("sort").value === "name" ? (one, other) => byName(told(one.target), told(other.target)) : byAttention;
   const found = list.items.filter(({ target, phase }) => `${told(target)} ${phase}`.toLowerCase().includes(text)).sort(sorted);
   const items = [];
-  let last = -1;
+  let last = "";
   for (const picture of found) {
-    const now = urgency(picture);
-    if (el("sort").value !== "name" && now !== last) items.push(make("li", URGENCY[now], { class: "heading" }));
+    const now = picture.attention.group;
+    if (el("sort").value !== "name" && now !== last) items.push(make("li", ATTENTION[now], { class: "heading" }));
     last = now;
     items.push(listed(picture, here));
   }
@@ -54,17 +55,16 @@ function drawList(list) {
   if (list.leftOut?.rollouts) notes.push(`${list.leftOut.rollouts} hidden.`);
   if (list.leftOut?.rights.length) notes.push(`Some data is hidden, because you do not have these permissions: ${list.leftOut.rights.join("; ")}.`);
   el("list-note").textContent = notes.join(" ");
-  if (!location.hash.replace(/^#\/?/, "") && list.items.length) location.replace(`#/${told([...list.items].sort(byUrgency)[0].target)}`);
+  if (!location.hash.replace(/^#\/?/, "") && list.items.length) location.replace(`#/${told([...list.items].sort(byAttention)[0].target)}`);
 }
 
 function listed(picture, here) {
   const name = told(picture.target);
   const link = make("a", "", { href: `#/${name}`, "data-rollout": name });
   if (name === here) link.setAttribute("aria-current", "page");
-  const { counts, health } = picture;
+  const { counts } = picture;
   link.append(make("strong", name), " ", make("span", picture.phase, { class: "phase", "data-tone": tone(picture) }), " ", healthOf(picture));
-  const unwell = [[health.unhealthy, "unhealthy"], [health.offline, "offline"]].filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
-  link.append(bar(counts), make("span", [`${counts.done} of ${counts.total} done`, rest(counts), ...unwell].filter(Boolean).join(", "), { class: "faint" }));
+  link.append(bar(counts), make("span", [`${counts.done} of ${counts.total} done`, rest(counts), unwell(picture)].filter(Boolean).join(", "), { class: "faint" }));
   const item = make("li");
   item.append(link);
   return item;
@@ -82,6 +82,7 @@ function drawRollout(picture) {
   el("message").textContent = picture.message;
   document.title = `${told(picture.target)}: ${picture.phase}, ${picture.health.state} - Tidegate`;
   put(el("actions"), [...actions(picture), make("button", "Export as HTML", { type: "button", id: "export", title: "One file without scripts, for a change ticket" })]);
+  put(el("placements"), placements(picture));
   put(el("approvals"), approvals(picture));
   put(el("facts"), facts(picture));
   put(el("notices"), picture.notices.map((notice) => make("li", notice)));
@@ -97,10 +98,9 @@ function facts(picture) {
   const { counts } = picture;
   const { health } = picture;
   const rows = [["Done", [`${counts.done} of ${counts.total}`]]];
-  const unwell = [[health.unhealthy, "unhealthy"], [health.offline, "offline"]].filter(([count]) => count).map(([count, word]) => `${count} ${word}`);
   const cause = health.state === "Degraded" && health.message ? `${health.reason}: ${health.message}` : "";
-  rows.push(["Health", [[health.state, unwell.join(", "), cause].filter(Boolean).join("; ")]]);
-  const others = [["updating", counts.moving], ["soaking", counts.soaking], ["waiting", counts.waiting], ["blocked", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
+  rows.push(["Health", [[health.state, unwell(picture), cause].filter(Boolean).join("; ")]]);
+  const others = [["updating", counts.moving], ["finishing", counts.finishing], ["soaking", counts.soaking], ["waiting", counts.waiting], ["blocked", counts.held], ["failed", counts.failed], ["timed out", counts.timedOut], ["leaving", counts.leaving]];
   const words = others.filter(([, count]) => count).map(([word, count]) => `${count} ${word}`);
   if (words.length) rows.push(["Remaining", [words.join(", ")]]);
   if (picture.paused) rows.push(["Paused", [picture.paused]]);
@@ -135,13 +135,14 @@ function wave(one, index) {
   if (others) words.push(others);
   if (one.batches) words.push(`batch ${one.batches.current} of ${one.batches.total}`);
   if (one.limit !== undefined) words.push(`at most ${one.limit} at once`);
-  if (one.tolerated !== undefined) words.push(`${one.failures} of at most ${one.tolerated} failures (maxFailures)`);
+  if (one.tolerated !== undefined) words.push(`${one.failures} failed (maxFailures ${one.tolerated})`);
   if (one.soakSeconds) words.push(`soak time ${length(one.soakSeconds)}`);
   if (one.deadlineSeconds) words.push(`deadline ${length(one.deadlineSeconds)}`);
   if (one.approval) words.push({ Later: "requires approval", Asked: "waiting for approval", Given: "approved" }[one.approval]);
   if (one.waitsFor) words.push(`waits for ${one.waitsFor}`);
   const line = make("p", words.join(" \u00b7 "), { class: "faint" });
   if (one.nextAt) line.append(" \u00b7 next in ", countdown(one.nextAt));
+  if (one.eta) line.append(` \u00b7 ETA ${one.eta.atLeast ? "at least" : "about"} `, countdown(one.eta.at));
   item.append(line);
   return item;
 }
@@ -267,8 +268,8 @@ function drawOne(one) {
   if (one.version) state.push(make("span", `, ${one.version}`));
   if (one.since) state.push(make("span", ", "), ago(one.since));
   if (one.until) {
-    const until = make("span", ", ends in ");
-    until.append(countdown(one.until));
+    const until = make("span");
+    until.append(...due(one));
     state.push(until);
   }
   put(el("one-state"), state);
@@ -390,6 +391,7 @@ async function settings(name) {
   try {
     const found = await ask(`/api/settings/${name}`);
     if (where().rollout !== name) return;
+    if (!found.missing.includes("rolloutfreezes")) noteFreezes(found.freezes);
     const items = [...found.approvals.map(decision), ...found.freezes.map(freeze), ...found.checks.map(check)];
     if (found.profile) items.push(object(`RolloutProfile ${found.profile.metadata.name}`, found.profile.spec));
     if (found.settings) items.push(object(`AddOnRollout ${found.settings.metadata.name}`, found.settings.spec));
@@ -425,17 +427,6 @@ function decision({ spec, status }) {
   return entry(`Approval of ${spec.placement ? `decision group ${spec.group} of ${spec.placement}` : `stage ${spec.group}`}`, ...words, ...changes);
 }
 
-function freeze({ metadata, spec }) {
-  const words = [`: ${spec.reason || "no reason"}`];
-  if (spec.from) words.push(`, from ${spec.from}`);
-  if (spec.until) words.push(`, until ${spec.until} (`, Date.parse(spec.until) > Date.now() ? "in " : "", Date.parse(spec.until) > Date.now() ? countdown(spec.until) : ago(spec.until), ")");
-  else words.push(", until it is deleted");
-  const labels = Object.entries(spec.clusterSelector?.matchLabels || {}).map(([key, label]) => `${key}=${label}`);
-  if (spec.clusterSelector) words.push(`. Clusters: ${labels.join(", ") || "by expressions"}`);
-  if (spec.addOns) words.push(`. Add-ons: ${spec.addOns.join(", ")}`);
-  return entry(`RolloutFreeze ${metadata.name}`, ...words);
-}
-
 function check({ metadata, status }) {
   const words = [`: ${status?.result || "no result"}`];
   if (status?.reportedAt) words.push(", reported ", ago(status.reportedAt));
@@ -468,7 +459,7 @@ async function findings() {
 /** What the address of the page names: a rollout and perhaps one of its clusters, the fleet, or a cluster. */
 function where() {
   const hash = decodeURIComponent(location.hash);
-  if (hash === "#fleet") return { view: "fleet" };
+  if (hash === "#fleet" || hash === "#freezes") return { view: hash.slice(1) };
   if (hash.startsWith("#cluster/")) return { view: "cluster", cluster: hash.slice(9) };
   const [rollout, cluster] = hash.startsWith("#/") ? hash.slice(2).split("@") : [""];
   return { view: "rollout", rollout, cluster };
@@ -484,6 +475,7 @@ function readView() {
     seen.read = Date.now();
     try {
       if (view === "fleet") await drawFleet();
+      else if (view === "freezes") await freezes();
       else await drawCluster(cluster);
     } catch (error) {
       if (!(error instanceof Unknown)) el("fleet-note").textContent = `Cannot read the fleet: ${error.message}`;
@@ -545,6 +537,7 @@ function state(now) {
     el("view").hidden = false;
     el("leave").hidden = !token();
     about();
+    freezes();
   } else say(words[now]);
 }
 
@@ -558,7 +551,8 @@ function signIn(why) {
   el("link").textContent = "signed out";
   if (el("act").open) el("act").close();
   forget();
-  for (const id of ["list", "waves", "waves-end", "changes", "revisions", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
+  forgetFreezes();
+  for (const id of ["list", "waves", "waves-end", "changes", "revisions", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "placements", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name", "done", "about", "tip", "act-title", "act-plan"]) el(id).textContent = "";
   Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", fields: [], history: [] });
   for (const id of ["find", "cluster", "fleet-find"]) el(id).value = "";
@@ -582,13 +576,13 @@ function begin() {
   clearTimeout(readDetails.timer);
   readDetails.timer = 0;
   el("tip").hidden = true;
-  for (const [id, name] of [["rollout", "none"], ["fleet", "fleet"], ["of-cluster", "cluster"]]) el(id).hidden = view !== name;
-  for (const [id, name] of [["to-fleet", "fleet"], ["to-rollouts", "rollout"]]) {
+  for (const [id, name] of [["rollout", "none"], ["fleet", "fleet"], ["freezes", "freezes"], ["of-cluster", "cluster"]]) el(id).hidden = view !== name;
+  for (const [id, name] of [["to-fleet", "fleet"], ["to-freezes", "freezes"], ["to-rollouts", "rollout"]]) {
     if (view === name) el(id).setAttribute("aria-current", "page");
     else el(id).removeAttribute("aria-current");
   }
   if (view === "cluster") el("cluster-name").textContent = where().cluster;
-  if (view !== "rollout") document.title = `${view === "fleet" ? "Fleet" : where().cluster} - Tidegate`;
+  if (view !== "rollout") document.title = `${{ fleet: "Fleet", freezes: "Freezes" }[view] || where().cluster} - Tidegate`;
   if (seen.list) {
     drawList(seen.list);
     readView();
@@ -609,8 +603,10 @@ el("skip").addEventListener("click", (event) => {
   event.preventDefault();
   el("main").focus();
 });
+startFreezes();
 startActions((text) => {
   done(text);
+  freezes();
   clearTimeout(readDetails.timer);
   Object.assign(readDetails, { timer: 0 });
   seen.events = Date.now() - 8000;

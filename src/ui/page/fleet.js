@@ -1,13 +1,11 @@
-// The fleet: all rollouts by all clusters, and one cluster with all its rollouts. Decides which rows are shown and in which order.
+// The fleet: all rollouts by all clusters, and one cluster with all its rollouts. Decides which rows are shown; the server decides their order.
 
 import { ask } from "./live.js";
-import { STATES, paint, shownAs, words } from "./grid.js";
-import { ago, byName, copier, countdown, counted, el, healthOf, make, put, told, tone } from "./words.js";
+import { paint, shownAs, words } from "./grid.js";
+import { ago, copier, counted, due, el, healthOf, make, put, told, tone } from "./words.js";
 
 /** So many clusters are added at once: a browser is slow with tables of thousands of rows. */
 const STEP = 200;
-const TROUBLE = ["Failed", "TimedOut", "Stalled"];
-
 const seen = { fleet: null, rows: STEP, words: "" };
 
 /** What a cell says: `Done offline` is a cluster that is up to date and not available. */
@@ -16,21 +14,9 @@ function read(cell) {
   return { state, healthy: !unwell, offline: unwell === "offline" };
 }
 
-/** How urgent a cluster is: the most urgent of its cells. */
-function urgency({ cells }) {
-  const each = cells.filter(Boolean).map((cell) => {
-    const one = read(cell);
-    const state = shownAs(one);
-    return one.healthy && !TROUBLE.includes(state) ? STATES.length : STATES.indexOf(state);
-  });
-  return Math.min(STATES.length, ...each);
-}
-
 /** Reads the fleet again, and draws it. */
 export async function fleet() {
   seen.fleet = await ask("/api/fleet");
-  for (const row of seen.fleet.clusters) row.urgency = urgency(row);
-  seen.fleet.clusters.sort((one, other) => one.urgency - other.urgency || byName(one.name, other.name));
   draw();
 }
 
@@ -56,7 +42,7 @@ function draw() {
   const { rollouts, clusters } = seen.fleet;
   const text = el("fleet-find").value.trim().toLowerCase();
   const urgent = el("fleet-urgent").checked;
-  const found = clusters.filter((row) => row.name.includes(text) && (!urgent || row.urgency < STATES.length));
+  const found = clusters.filter((row) => row.name.includes(text) && (!urgent || row.attention));
   const head = [make("th", "Cluster", { scope: "col" })];
   for (const rollout of rollouts) {
     const cell = make("th", "", { scope: "col" });
@@ -73,7 +59,7 @@ function draw() {
   }));
   el("fleet-more").hidden = found.length <= seen.rows;
   const shown = Math.min(found.length, seen.rows);
-  const bad = clusters.filter((row) => row.urgency < STATES.length).length;
+  const bad = clusters.filter((row) => row.attention).length;
   el("fleet-note").textContent = `${shown} of ${counted(clusters.length, "cluster")} shown, ${bad} need attention. ${counted(rollouts.length, "rollout")}.`;
 }
 
@@ -92,9 +78,8 @@ export async function cluster(name) {
   el("cluster-name").textContent = name;
   try {
     const found = await ask(`/api/clusters/${name}`);
-    const rollouts = found.rollouts.sort((one, other) => STATES.indexOf(shownAs(one.cluster)) - STATES.indexOf(shownAs(other.cluster)));
-    put(el("cluster-rollouts"), rollouts.map(item));
-    el("cluster-note").textContent = `${counted(rollouts.length, "rollout")} on this cluster that you may see.`;
+    put(el("cluster-rollouts"), found.rollouts.map(item));
+    el("cluster-note").textContent = `${counted(found.rollouts.length, "rollout")} on this cluster that you may see.`;
   } catch (error) {
     put(el("cluster-rollouts"), []);
     el("cluster-note").textContent = error.message;
@@ -107,8 +92,8 @@ function item({ target, phase, health, paused, cluster, waveName }) {
   const title = make("strong");
   title.append(make("a", name, { href: `#/${name}@${cluster.name}` }));
   made.append(make("i", "", { "data-paint": paint(shownAs(cluster)), "aria-hidden": "true", class: "swatch" }), title, ` ${words(cluster)}`);
-  if (cluster.since) made.append(", since ", ago(cluster.since));
-  if (cluster.until) made.append(", ends in ", countdown(cluster.until));
+  if (cluster.since) made.append(", ", ago(cluster.since));
+  made.append(...due(cluster));
   const facts = [cluster.message || cluster.reason, cluster.version && `version ${cluster.version}`, waveName && `wave ${waveName}`, paused].filter(Boolean);
   if (facts.length) made.append(make("p", facts.join(" \u00b7 ")));
   const of = make("p", "Rollout: ", { class: "faint" });

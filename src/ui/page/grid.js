@@ -1,13 +1,13 @@
 // Ten thousand clusters as cells of one canvas, grouped by wave. Decides where a cell is and which one is current; for a screen reader the
 // grid is a list box with one option, the current cluster, with its position.
 
-export const STATES = ["Failed", "TimedOut", "Stalled", "Unwell", "Asked", "Moving", "Soaking", "Held", "Waiting", "Leaving", "Kept", "Done"];
+export const STATES = ["Failed", "TimedOut", "Stalled", "Unwell", "Asked", "Moving", "Finishing", "Soaking", "Held", "Waiting", "Leaving", "Kept", "Done"];
 export const WORDS = {
-  Failed: "failed", TimedOut: "timed out", Stalled: "stalled", Unwell: "not healthy", Asked: "waiting for approval", Moving: "updating", Soaking: "soaking",
+  Failed: "failed", TimedOut: "timed out", Stalled: "stalled", Unwell: "not healthy", Asked: "waiting for approval", Moving: "updating", Finishing: "finishing", Soaking: "soaking",
   Held: "blocked", Waiting: "waiting", Leaving: "leaving", Kept: "kept", Done: "done",
 };
 /** Marks for users who cannot distinguish the colours, if cells are large enough. */
-const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Unwell: "?", Asked: "A", Moving: "\u2192", Soaking: "~", Held: "=", Leaving: "-" };
+const MARKS = { Failed: "\u00d7", TimedOut: "!", Stalled: "?", Unwell: "?", Asked: "A", Moving: "\u2192", Finishing: "\u2192", Soaking: "~", Held: "=", Leaving: "-" };
 /** With at most so many clusters, cells have names. */
 const NAMED = 60;
 const LABEL = 20;
@@ -109,7 +109,7 @@ export class Grid {
       let end = first;
       while (end < count && this.shown[end].wave === wave) end += 1;
       if (this.waves.length > 1 && this.waves[wave]) {
-        this.groups.push({ y, text: `${this.waves[wave].name || "all clusters"} ${this.waves[wave].placement} (${end - first})` });
+        this.groups.push({ y, text: [this.waves[wave].name || "all clusters", this.waves[wave].placement, `(${end - first})`].filter(Boolean).join(" ") });
         y += LABEL;
       }
       for (; first < end; first += this.columns) {

@@ -1,7 +1,7 @@
 // A rollout as one HTML file without scripts, for a change ticket. Decides its layout; the facts are those of the page.
 
 import { words } from "./grid.js";
-import { byName, fieldList, make, rest, told } from "./words.js";
+import { byName, fieldList, length, make, rest, told } from "./words.js";
 
 const STYLE = "body{font:14px/1.45 system-ui,sans-serif;margin:2rem;color:#1a1f24;max-width:70rem}table{border-collapse:collapse;width:100%}"
   + "th,td{border:1px solid #d0d7de;padding:.25rem .5rem;text-align:left;vertical-align:top;overflow-wrap:anywhere}th{background:#f6f8fa}"
@@ -20,7 +20,8 @@ function table(head, rows) {
 
 function wave(one) {
   const { counts } = one;
-  const rules = [one.limit !== undefined && `at most ${one.limit} at once`, one.soakSeconds && `soak time ${one.soakSeconds} s`, one.approval && `approval: ${one.approval}`];
+  const rules = [one.limit !== undefined && `at most ${one.limit} at once`, one.soakSeconds && `soak time ${length(one.soakSeconds)}`, one.approval && `approval: ${one.approval}`,
+    one.deadlineSeconds && `deadline ${length(one.deadlineSeconds)}`, one.eta && `ETA ${one.eta.atLeast ? "at least " : ""}${one.eta.at}`];
   return [one.name || "all clusters", one.placement, one.state, `${counts.done} of ${counts.total}`, rest(counts), rules.filter(Boolean).join(", ")];
 }
 

@@ -40,20 +40,11 @@ export function healthOf({ phase, health }) {
   return make("span", health.state, { class: "phase", "data-tone": TONES[health.state] || "wait", "data-health": health.state });
 }
 
-export const URGENCY = ["Needs attention", "In progress", "Complete"];
+export const ATTENTION = { NeedsAttention: "Needs attention", InProgress: "In progress", Complete: "Complete" };
 
-/** How urgent a rollout is: an index of URGENCY. */
-export function urgency({ phase, health }) {
-  if (["Failed", "Stopped", "Unapproved", "Paused"].includes(phase) || health.state === "Degraded") return 0;
-  return ["Done", "Empty", "NotManaged"].includes(phase) ? 2 : 1;
-}
-
-/** The order of rollouts that need attention; others of them follow. */
-const PHASES = ["Failed", "Stopped", "Unapproved", "Paused"];
-
-export function byUrgency(one, other) {
-  const place = ({ phase }) => (PHASES.includes(phase) ? PHASES.indexOf(phase) : PHASES.length);
-  return urgency(one) - urgency(other) || place(one) - place(other) || byName(told(one.target), told(other.target));
+/** The order of attention, which the server decides. */
+export function byAttention(one, other) {
+  return one.attention.order - other.attention.order || byName(told(one.target), told(other.target));
 }
 
 const NATURAL = new Intl.Collator("en", { numeric: true });
@@ -63,9 +54,10 @@ export const byName = (one, other) => NATURAL.compare(one, other);
 export function length(seconds) {
   const left = Math.max(0, Math.round(seconds));
   const [days, hours, minutes] = [Math.floor(left / 86400), Math.floor((left % 86400) / 3600), Math.floor((left % 3600) / 60)];
-  if (days) return `${days}d ${hours}h`;
-  if (hours) return `${hours}h ${minutes}m`;
-  return minutes ? `${minutes}m ${left % 60}s` : `${left}s`;
+  const and = (first, second, unit) => first + (second ? `${String(second).padStart(2, "0")}${unit}` : "");
+  if (days) return and(`${days}d`, hours, "h");
+  if (hours) return and(`${hours}h`, minutes, "m");
+  return minutes ? and(`${minutes}m`, left % 60, "s") : `${left}s`;
 }
 
 export function counted(count, noun) {
@@ -100,7 +92,7 @@ export function tick() {
 /** The clusters of a rollout by state, as pairs of a name for colours and a number. */
 function parts(counts) {
   return [
-    ["failed", counts.failed], ["timedout", counts.timedOut], ["done", counts.done], ["soaking", counts.soaking], ["moving", counts.moving],
+    ["failed", counts.failed], ["timedout", counts.timedOut], ["done", counts.done], ["soaking", counts.soaking], ["moving", counts.moving], ["finishing", counts.finishing],
     ["held", counts.held], ["leaving", counts.leaving], ["waiting", counts.waiting],
   ].filter(([, count]) => count);
 }
@@ -110,6 +102,12 @@ const COUNTED = { timedout: "timed out", moving: WORDS.Moving, held: WORDS.Held 
 /** The numbers of clusters that are not done, in words. */
 export function rest(counts) {
   return parts(counts).filter(([name]) => name !== "done").map(([name, count]) => `${count} ${COUNTED[name] || name}`).join(", ");
+}
+
+/** How many clusters are not well, beside those that failed: these are counted already. */
+export function unwell({ counts, health }) {
+  const rows = [[health.unhealthy - counts.failed - counts.timedOut, "unhealthy"], [health.offline, "offline"]];
+  return rows.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`).join(", ");
 }
 
 export function bar(counts) {
@@ -122,6 +120,11 @@ export function bar(counts) {
     line.append(part);
   }
   return line;
+}
+
+/** When a cluster continues, or the end of the time that it has. */
+export function due({ state, until }) {
+  return until ? [state === "Soaking" ? ", soak time ends in " : ", deadline in ", countdown(until)] : [];
 }
 
 /** A button that copies a command. */

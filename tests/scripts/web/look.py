@@ -14,7 +14,7 @@ from browser import Browser
 GROUP = "addon.open-cluster-management.io"
 TAB, ENTER, RIGHT, END, ESCAPE = "\ue004", "\ue007", "\ue014", "\ue010", "\ue00c"
 # Which number of the JSON counts which states of the cells.
-COUNTS = {"done": ["Done", "Kept"], "moving": ["Moving"], "soaking": ["Soaking"], "waiting": ["Waiting"], "held": ["Held", "Stalled"],
+COUNTS = {"done": ["Done", "Kept"], "moving": ["Moving"], "finishing": ["Finishing"], "soaking": ["Soaking"], "waiting": ["Waiting"], "held": ["Held", "Stalled"],
           "failed": ["Failed"], "timedOut": ["TimedOut"], "leaving": ["Leaving"]}
 
 NAMELESS = """
@@ -71,7 +71,7 @@ def main():
     looker = Looker(args)
     try:
         for step in (looker.unauthorized, looker.same, looker.live, looker.keys, looker.pages, looker.shape, looker.screens, looker.steers, looker.approves,
-                     looker.retries, looker.returns, looker.closed):
+                     looker.retries, looker.returns, looker.places, looker.freezes, looker.foreign, looker.closed):
             begun = time.monotonic()
             step()
             print(f"ok {time.monotonic() - begun:5.1f} s  {step.__doc__}")
@@ -125,7 +125,9 @@ class Looker:
         self.kubectl("create", "clusterrolebinding", "look", "--clusterrole=look", "--serviceaccount=default:reader", "--serviceaccount=default:operator")
         written = ("addonrollouts.tidegate.io", "rolloutapprovals.tidegate.io", f"addondeploymentconfigs.{GROUP}", f"clustermanagementaddons.{GROUP}")
         self.kubectl("create", "clusterrole", "steer", "--verb=create,patch", *(f"--resource={one}" for one in written))
-        self.kubectl("create", "clusterrolebinding", "steer", "--clusterrole=steer", "--serviceaccount=default:operator")
+        self.kubectl("create", "clusterrole", "freeze", "--verb=create,patch,delete", "--resource=rolloutfreezes.tidegate.io")
+        for role in ("steer", "freeze"):
+            self.kubectl("create", "clusterrolebinding", role, f"--clusterrole={role}", "--serviceaccount=default:operator")
         self.browser.open(self.origin)
         self.enter("invalid-token")
         self.browser.until("the token is refused", lambda: "does not accept" in self.browser.text("#sign-in-why"))
@@ -165,7 +167,7 @@ class Looker:
         for _ in range(40):
             self.browser.press(TAB)
             reached.append(self.browser.run(HERE))
-        for wanted in ("skip", "to-fleet", "leave", "find", "sort", "helloworld", "export", "filter", "cluster", "grid"):
+        for wanted in ("skip", "to-fleet", "to-freezes", "leave", "find", "sort", "helloworld", "export", "filter", "cluster", "grid"):
             assert wanted in reached, f"{wanted} is not among {reached}"
         self.browser.run("document.getElementById('grid').focus()")
         self.browser.press(END)
@@ -220,7 +222,7 @@ class Looker:
         assert not (low := self.browser.run(CONTRAST)), low
         asked = self.browser.run("return performance.getEntriesByType('resource').map((one) => one.name)")
         assert asked and all(one.startswith(self.origin + "/") for one in asked), asked
-        errors = [one for one in self.browser.log("browser") if one["level"] == "SEVERE" and " 401 " not in one["message"]]
+        errors = [one for one in self.browser.log("browser") if one["level"] == "SEVERE" and not any(status in one["message"] for status in (" 401 ", " 403 "))]
         assert not errors, errors
 
     def screens(self):
@@ -256,22 +258,25 @@ class Looker:
         self.enter(self.kubectl("create", "token", name))
         self.browser.until("the rollout is shown", lambda: self.browser.text("#actions"))
 
-    def dialog(self, verb, state):
-        selector = f"#rollout [data-verb={verb}]"
+    def dialog(self, verb, state, within="#rollout"):
+        selector = f"{within} [data-verb={verb}]"
         self.browser.until(f"{verb} is offered", lambda: self.browser.run("return !!document.querySelector(arguments[0])", selector))
         self.browser.click(selector)
+        return self.planned(verb, state)
+
+    def planned(self, verb, state):
         shown = "return [document.getElementById('act').dataset.state, document.getElementById('act-plan').innerText]"
         return self.browser.until(f"the dry run of {verb} is {state}", lambda: (now := self.browser.run(shown))[0] == state and now[1])
 
-    def act(self, verb, done, reason="", command=""):
+    def act(self, verb, done, reason="", command="", within="#rollout"):
         """An action: the hub refuses it to the reader, and does it for the operator."""
         self.user("reader")
-        refused = self.dialog(verb, "refused")
+        refused = self.dialog(verb, "refused", within)
         assert "the hub does not allow system:serviceaccount:default:reader to " in refused, refused
         assert self.browser.run("return document.getElementById('act-do').disabled")
         self.browser.press(ESCAPE)
         self.user("operator")
-        planned = self.dialog(verb, "ready")
+        planned = self.dialog(verb, "ready", within)
         assert f"helloworld: {done} (dry run)" in planned and "would " in planned, planned
         if reason:
             self.browser.type("#act-reason", reason + TAB)
@@ -354,6 +359,91 @@ class Looker:
         self.phase("Done")
         item = f"#revisions [data-revision='{number}']"
         self.browser.until("the revision is current", lambda: "current" in self.browser.text(item))
+
+    def places(self):
+        """pause, resume and promote of one placement: with the right to, and without"""
+        self.kubectl("label", "managedcluster", "cluster2", "ring=edge", "--overwrite")
+        first = self.kubectl("get", "cma", "helloworld", "-o", "jsonpath={.spec.installStrategy.placements[0].name}")
+        placement = json.loads(self.kubectl("get", "placement", first, "-n", "open-cluster-management", "-o", "json"))
+        edge = {"apiVersion": placement["apiVersion"], "kind": "Placement", "metadata": {"name": "edge", "namespace": "open-cluster-management"}, "spec": {
+            "clusterSets": placement["spec"].get("clusterSets", []),
+            "predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"ring": "edge"}}}}]}}
+        self.kubectl("apply", "-f", "-", stdin=json.dumps(edge))
+        own = json.loads(self.kubectl("get", "cma", "helloworld", "-o", "jsonpath={.spec.installStrategy.placements[0]}"))
+        own["rolloutStrategy"] = {"type": "Progressive", "progressive": {"maxConcurrency": 1, "minSuccessTime": "10m"}}
+        both = [{"op": "replace", "path": "/spec/installStrategy/placements", "value": [own, {**own, "name": "edge"}]}]
+        self.kubectl("patch", "cma", "helloworld", "--type=json", "-p", json.dumps(both))
+        self.configure("hola")
+        at = "#placements [data-placement='open-cluster-management/edge']"
+        flag = " --placement open-cluster-management/edge"
+        self.browser.until("clusters of the placement soak", lambda: self.browser.run("return !!document.querySelector(arguments[0])", f"{at} [data-verb=promote]"))
+        self.act("pause", "paused", "INC-43", flag + " --reason INC-43", at)
+        self.browser.until("the pause is shown", lambda: "paused (INC-43)" in self.browser.text(at))
+        pause = json.loads(self.kubectl("get", "addonrollout", "helloworld", "-o", "json"))["spec"]
+        assert not pause.get("pause") and [one["name"] for one in pause["placements"] if "pause" in one] == ["edge"], pause
+        self.act("resume", "resumed", "", flag, at)
+        self.act("promote", "promoted", "", flag, at)
+        waves = {wave["placement"]: wave for wave in self.status()["waves"]}
+        assert len(waves) == 2, waves
+        for wave in waves.values():
+            assert wave["state"] == "Done" or wave["eta"]["at"], wave
+        self.browser.until("the end of a wave is shown", lambda: "ETA at least" in self.browser.text("#waves") or "ETA about" in self.browser.text("#waves"))
+
+    def freezes(self):
+        """freeze and unfreeze: with the right to, and without"""
+        fields = {"name": "holidays", "reason": "end of year", "for": "4h", "labels": "env=prod", "addons": "helloworld"}
+        command = "tidegate rollout freeze holidays --reason 'end of year' --for 4h --cluster-label env=prod --addon helloworld"
+        listed = "#freeze-list [data-freeze=holidays]"
+        for name, state in (("reader", "refused"), ("operator", "ready")):
+            self.browser.open(f"{self.origin}/#/helloworld")
+            self.user(name)
+            self.browser.click("#to-freezes")
+            for field, text in fields.items():
+                self.browser.type(f"#freeze-{field}", text)
+            self.browser.click("#freeze-form button")
+            planned = self.planned("freeze", state)
+            assert self.browser.text("#act-command") == command, self.browser.text("#act-command")
+            if state == "refused":
+                assert "the hub does not allow system:serviceaccount:default:reader to " in planned, planned
+                self.browser.press(ESCAPE)
+        self.shape()
+        assert "(dry run, nothing is stored)" in planned and not self.kubectl("get", "rolloutfreezes", "-o", "name"), planned
+        self.browser.click("#act-do")
+        self.browser.until("the freeze is listed", lambda: "in force" in self.browser.text(listed))
+        assert self.browser.text("#to-freezes") == "Freezes (1 in force)", self.browser.text("#to-freezes")
+        spec = json.loads(self.kubectl("get", "rolloutfreezes", "holidays", "-o", "jsonpath={.spec}"))
+        assert (spec["clusterSelector"], spec["addOns"]) == ({"matchLabels": {"env": "prod"}}, ["helloworld"]), spec
+        self.shoot("web-freezes.png")
+        for name, state in (("reader", "refused"), ("operator", "ready")):
+            self.browser.open(f"{self.origin}/#/helloworld")
+            self.user(name)
+            self.browser.click("#to-freezes")
+            planned = self.dialog("unfreeze", state, listed)
+            assert state == "ready" or "to delete resource rolloutfreezes" in planned, planned
+            if state == "refused":
+                self.browser.press(ESCAPE)
+        assert self.browser.text("#act-command") == "tidegate rollout unfreeze holidays"
+        self.browser.click("#act-do")
+        self.browser.until("the freeze is deleted", lambda: not self.browser.text("#freeze-list") and self.browser.text("#to-freezes") == "Freezes")
+        self.browser.open(f"{self.origin}/#/helloworld")
+        self.browser.until("the rollout is shown", lambda: self.browser.text("#actions"))
+
+    def foreign(self):
+        """a page of another origin can neither act nor read"""
+        token = self.browser.run("return sessionStorage.getItem('tidegate-token')")
+        self.browser.open("data:text/html,<title>another</title>")
+        tried = self.browser.run("""
+            const headers = {Authorization: 'Bearer ' + arguments[1], 'Content-Type': 'application/json', 'Tidegate-Action': '1'};
+            const body = JSON.stringify({freeze: {reason: 'x'}});
+            const each = [['/api/freeze/foreign', {method: 'POST', headers, body}], ['/api/freeze/foreign', {method: 'POST', mode: 'no-cors', body}],
+              ['/api/act/pause/helloworld', {method: 'POST', headers, body: '{}'}], ['/api/freezes', {headers}]];
+            return Promise.all(each.map(([path, more]) => fetch(arguments[0] + path, more).then(({type}) => type, () => 'refused')))""", self.origin, token)
+        # A browser sends a request without own headers, and hides the response.
+        assert tried == ["refused", "opaque", "refused", "refused"], tried
+        assert not self.kubectl("get", "rolloutfreezes", "-o", "name")
+        self.browser.log("browser")
+        self.browser.open(f"{self.origin}/#/helloworld")
+        self.browser.until("the rollout is shown", lambda: self.browser.text("#actions"))
 
     def closed(self):
         """the page forgets everything with its token"""

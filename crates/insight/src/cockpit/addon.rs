@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::approval::asked;
+use super::attention::Attention;
 use super::cluster::{ClusterState, ClusterView, Counts, since, state};
-use super::eta::of_addon;
+use super::eta::{Ends, of_addon};
 use super::health::{HealthState, RolloutHealth, Stated, SummaryConditions};
-use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target, Undone};
+use super::picture::{API_VERSION, Change, Content, Next, Pause, Phase, Picture, Target, Undone};
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
@@ -31,13 +32,12 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     };
     let waves = Waves::of(&outlook);
     let mut clusters = clusters(&view, &outlook, &waves, &plan);
-    let waves = waves.counted(&outlook, &mut clusters);
     let counts = counted(&clusters);
-    let paused = paused(&view, &outlook);
+    let pauses = pauses(&view, &outlook);
     let conditions = conditions(&outlook);
     let health = conditions.health(&clusters);
     let phase = phase(&outlook, &counts, &conditions);
-    let eta = match phase {
+    let ends = match phase {
         Phase::Progressing | Phase::Waiting if counts.done < counts.total => {
             of_addon(&outlook, watch.pace(), now)
         }
@@ -50,17 +50,20 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         | Phase::Failed
         | Phase::Deleting
         | Phase::Empty
-        | Phase::NotManaged => None,
+        | Phase::NotManaged => Ends::default(),
     };
+    let waves = waves.counted(&outlook, &mut clusters, &ends, now);
     Some(Picture {
         next: next(&clusters, now),
         message: told(&outlook, &counts, &health),
         undone: undone(&outlook),
         changes: changes(&outlook),
         notices: notices(&outlook, &plan, &health),
+        attention: Attention::of(phase, health.state),
         health,
-        eta,
-        paused,
+        eta: ends.rollout,
+        paused: paused(&pauses),
+        pauses,
         approvals: asked(&outlook),
         waves,
         clusters,
@@ -77,8 +80,10 @@ fn bare(view: &View<'_>, phase: Phase, counts: Counts, now: Timestamp) -> Pictur
         phase,
         message: String::new(),
         health: RolloutHealth::unknown("", ""),
+        attention: Attention::of(phase, HealthState::Unknown),
         counts,
         paused: None,
+        pauses: Vec::new(),
         approvals: Vec::new(),
         next: None,
         eta: None,
@@ -134,6 +139,7 @@ fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
     };
     Picture {
         message,
+        attention: Attention::of(phase, health.state),
         health,
         clusters,
         ..bare(view, phase, counts, now)
@@ -270,49 +276,73 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
     (reason.to_owned(), wait.cloned().unwrap_or_default())
 }
 
-fn paused(view: &View<'_>, outlook: &Outlook) -> Option<String> {
+/// Returns the pause of all placements, or those of single ones.
+fn pauses(view: &View<'_>, outlook: &Outlook) -> Vec<Pause> {
     let settings = view.rollout();
+    let set_by = |edit: Option<&Edit>| {
+        (
+            edit.map(|edit| edit.manager.to_string()),
+            edit.map(|edit| edit.at),
+        )
+    };
     if let Some(reason) = settings.pause_of_all() {
-        let by = settings.pausing_profile();
-        let by = by.map_or_else(String::new, |name| format!(" by the RolloutProfile {name}"));
-        let edit = view
-            .pause_edit(None)
-            .filter(|_| settings.pausing_profile().is_none());
-        return Some(format!(
-            "all placements are paused{by}{}{}",
-            plan::for_reason(reason),
-            authored(edit)
-        ));
+        let profile = settings.pausing_profile();
+        let (manager, since) = set_by(view.pause_edit(None).filter(|_| profile.is_none()));
+        return vec![Pause {
+            placement: String::new(),
+            reason: reason.to_owned(),
+            profile: profile.map(ToString::to_string),
+            manager,
+            since,
+        }];
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
-    let places: Vec<String> = paused
-        .map(|one| {
-            let reason = settings.pause(&one.namespace, &one.name).unwrap_or_default();
-            let edit = view.pause_edit(Some((&one.namespace, &one.name)));
-            format!(
-                "{}/{}{}{}",
-                one.namespace,
-                one.name,
-                plan::for_reason(reason),
-                authored(edit)
-            )
-        })
-        .collect();
-    let word = if places.len() == 1 {
-        "placement"
-    } else {
-        "placements"
+    let each = paused.map(|one| {
+        let reason = settings.pause(&one.namespace, &one.name).unwrap_or_default();
+        let (manager, since) = set_by(view.pause_edit(Some((&one.namespace, &one.name))));
+        Pause {
+            placement: format!("{}/{}", one.namespace, one.name),
+            reason: reason.to_owned(),
+            profile: None,
+            manager,
+            since,
+        }
+    });
+    each.collect()
+}
+
+/// Returns pauses in a sentence.
+fn paused(pauses: &[Pause]) -> Option<String> {
+    let why = |pause: &Pause| {
+        let edit = pause.manager.as_deref().zip(pause.since);
+        let edit = edit.map_or_else(String::new, |(manager, at)| set_by(manager, at));
+        format!("{}{edit}", plan::for_reason(&pause.reason))
     };
-    let verb = if places.len() == 1 { "is" } else { "are" };
-    (!places.is_empty()).then(|| format!("{word} {} {verb} paused", places.join(", ")))
+    let first = pauses.first()?;
+    if first.placement.is_empty() {
+        let by = first.profile.as_ref();
+        let by = by.map_or_else(String::new, |name| format!(" by the RolloutProfile {name}"));
+        return Some(format!("all placements are paused{by}{}", why(first)));
+    }
+    let places: Vec<String> = pauses
+        .iter()
+        .map(|pause| format!("{}{}", pause.placement, why(pause)))
+        .collect();
+    let (word, verb) = if places.len() == 1 {
+        ("placement", "is")
+    } else {
+        ("placements", "are")
+    };
+    Some(format!("{word} {} {verb} paused", places.join(", ")))
 }
 
 /// Returns who set something, and when, to follow a sentence.
 pub(crate) fn authored(edit: Option<&Edit>) -> String {
-    edit.map_or_else(String::new, |edit| {
-        let at = edit.at.strftime("%Y-%m-%d %H:%M:%SZ");
-        format!(", set by {} at {at}", edit.manager)
-    })
+    edit.map_or_else(String::new, |edit| set_by(&edit.manager, edit.at))
+}
+
+fn set_by(manager: &str, at: Timestamp) -> String {
+    format!(", set by {manager} at {}", at.strftime("%Y-%m-%d %H:%M:%SZ"))
 }
 
 fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>) -> Phase {

@@ -19,6 +19,8 @@ pub enum ClusterState {
     Stalled,
     /// It is being updated.
     Moving,
+    /// It has the new version and uses no slot; its post-upgrade action is running.
+    Finishing,
     /// It is successful, and its soak time is not over.
     Soaking,
     /// It is blocked by something other than the rollout.
@@ -41,6 +43,7 @@ impl ClusterState {
             Self::TimedOut => "timed out",
             Self::Stalled => "stalled",
             Self::Moving => "updating",
+            Self::Finishing => "finishing",
             Self::Soaking => "soaking",
             Self::Held => "blocked",
             Self::Waiting => "waiting",
@@ -55,6 +58,7 @@ impl ClusterState {
         match self {
             Self::Failed | Self::TimedOut | Self::Stalled => true,
             Self::Moving
+            | Self::Finishing
             | Self::Soaking
             | Self::Held
             | Self::Waiting
@@ -96,6 +100,13 @@ pub struct ClusterView {
     pub healthy: bool,
     /// Whether it is not available to the hub.
     pub offline: bool,
+}
+
+impl ClusterView {
+    /// Returns whether the cluster is fine, and its state: the order in which clusters are listed.
+    pub const fn attention(&self) -> (bool, ClusterState) {
+        (self.healthy && !self.state.is_trouble(), self.state)
+    }
 }
 
 /// Returns the state for the decision of the plan.
@@ -142,6 +153,8 @@ pub struct Counts {
     pub done: usize,
     /// Being updated.
     pub moving: usize,
+    /// They have the new version, and their post-upgrade action is running.
+    pub finishing: usize,
     /// It is successful, and its soak time is not over.
     pub soaking: usize,
     /// Waiting for their update.
@@ -162,6 +175,7 @@ impl Counts {
         let slot = match state {
             ClusterState::Done | ClusterState::Kept => &mut self.done,
             ClusterState::Moving => &mut self.moving,
+            ClusterState::Finishing => &mut self.finishing,
             ClusterState::Soaking => &mut self.soaking,
             ClusterState::Waiting => &mut self.waiting,
             ClusterState::Held | ClusterState::Stalled => &mut self.held,

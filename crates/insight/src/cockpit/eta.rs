@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::line::length;
 use super::stopwatch::Pace;
-use crate::forecast::{Ending, ending};
+use crate::forecast::ending;
 use kubernetes::field::counted;
 use model::engine::{Group, Hold, Unit, Verdict};
 use plan::Outlook;
@@ -49,25 +49,38 @@ impl Eta {
     }
 }
 
-/// Returns when the rollout of an add-on ends; `None` if something else has to happen first.
-pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<Eta> {
-    let mut latest = Ending {
-        after: Duration::ZERO,
-        exact: true,
-    };
+/// The estimated ends of a rollout and its clusters.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ends {
+    /// The end of the rollout; `None` if something else has to happen first.
+    pub(super) rollout: Option<Eta>,
+    /// When each cluster ends, in the order of the outlook.
+    pub(super) clusters: Vec<Option<Duration>>,
+    /// Whether they are lower bounds.
+    pub(super) at_least: bool,
+}
+
+/// Returns when the rollout of an add-on ends.
+pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Ends {
+    let mut latest = Some(Duration::ZERO);
+    let mut exact = true;
+    let mut clusters = vec![None; outlook.clusters.len()];
     for (position, placement) in outlook.placements.iter().enumerate() {
-        let own = outlook
+        let (places, units): (Vec<usize>, Vec<Unit>) = outlook
             .clusters
             .iter()
-            .filter(|seen| seen.placement == Some(position));
-        let units: Vec<Unit> = own
-            .map(|seen| Unit {
-                group: seen.group,
-                standing: seen.standing,
-                approved: seen.approved,
-                unchecked: seen.verdict != Verdict::Wait(Hold::Check),
+            .enumerate()
+            .filter(|(_, seen)| seen.placement == Some(position))
+            .map(|(at, seen)| {
+                let unit = Unit {
+                    group: seen.group,
+                    standing: seen.standing,
+                    approved: seen.approved,
+                    unchecked: seen.verdict != Verdict::Wait(Hold::Check),
+                };
+                (at, unit)
             })
-            .collect();
+            .unzip();
         let groups: Vec<Group<'_>> = placement
             .groups
             .iter()
@@ -76,24 +89,33 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Option<
                 name: &group.name,
             })
             .collect();
-        let found = ending(&placement.course, &groups, &units, pace.each, now)?;
-        latest = Ending {
-            after: latest.after.max(found.after),
-            exact: latest.exact && found.exact,
-        };
+        let found = ending(&placement.course, &groups, &units, pace.each, now);
+        latest = latest.zip(found.after).map(|(one, other)| one.max(other));
+        exact &= found.exact;
+        for (at, end) in places.into_iter().zip(found.units) {
+            if let Some(slot) = clusters.get_mut(at) {
+                *slot = end;
+            }
+        }
     }
     let basis = match pace.observed {
         0 => "soak times only: no update has completed yet".to_owned(),
+        1 => format!("1 cluster took {}", told(pace.each)),
         count => format!(
             "{} took {} on average",
             counted(count, "cluster"),
             told(pace.each)
         ),
     };
-    let basis = if latest.exact {
+    let basis = if exact {
         basis
     } else {
         format!("{basis}; extrapolated, because there are many batches")
     };
-    Eta::after(latest.after, pace.observed == 0, basis, now)
+    let at_least = pace.observed == 0;
+    Ends {
+        rollout: latest.and_then(|after| Eta::after(after, at_least, basis, now)),
+        clusters,
+        at_least,
+    }
 }

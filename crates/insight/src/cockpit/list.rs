@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 
 use super::approval::AskedApproval;
-use super::cluster::ClusterView;
+use super::cluster::{ClusterState, ClusterView};
 use super::health::HealthState;
 use super::line::{Line, Tone, WHOLE, between, padded};
 use super::picture::Picture;
@@ -168,11 +168,16 @@ pub fn rows(picture: &Picture, clusters: &[&ClusterView], width: usize, now: Tim
             Some(at) => between(now, at),
         };
         let until = cluster.until.filter(|until| *until > now);
+        let ends = until.filter(|_| cluster.state == ClusterState::Soaking);
+        let deadline = until.filter(|_| ends.is_none());
+        let deadline = deadline.map(|until| format!("deadline in {}", between(now, until)));
         let why = match (cluster.message.is_empty(), cluster.percent) {
             (true, Some(percent)) => format!("{percent} %"),
             (true, None) => cluster.reason.clone(),
             (false, _) => cluster.message.clone(),
         };
+        let why = [Some(why).filter(|why| !why.is_empty()), deadline];
+        let why = why.into_iter().flatten().collect::<Vec<_>>().join(", ");
         Line::of(Tone::Plain, padded(&cluster.name, name_width))
             .and(Tone::Plain, "  ")
             .and(cluster_tone(cluster), padded(cluster.state.told(), 10))
@@ -181,7 +186,7 @@ pub fn rows(picture: &Picture, clusters: &[&ClusterView], width: usize, now: Tim
                 format!(
                     "  {}  {}  {why}",
                     padded(&age(cluster.since, true), 7),
-                    padded(&age(until, false), 7)
+                    padded(&age(ends, false), 7)
                 ),
             )
     });

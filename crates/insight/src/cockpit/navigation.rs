@@ -6,9 +6,8 @@ use super::approve::Approve;
 use super::cluster::ClusterView;
 use super::cluster_rollouts::{ClusterRollouts, of_cluster};
 use super::gallery::Pictures;
-use super::health::HealthState;
 use super::line::{Line, Tone};
-use super::picture::{Phase, Picture, Target};
+use super::picture::{Picture, Target};
 use super::steer::Verb;
 
 /// A key, as far as it means something here.
@@ -105,25 +104,6 @@ impl Order {
     }
 }
 
-/// How soon a rollout needs an administrator: the least first.
-fn attention(picture: &Picture) -> (u8, u8) {
-    let by_phase = match picture.phase {
-        Phase::Failed | Phase::Stopped => 0,
-        Phase::Unapproved => 1,
-        Phase::Paused => 3,
-        Phase::Progressing | Phase::Deleting => 4,
-        Phase::Waiting => 5,
-        Phase::Done | Phase::Empty | Phase::NotManaged => 6,
-    };
-    let by_health = match picture.health.state {
-        HealthState::Degraded => 2,
-        HealthState::Suspended => 3,
-        HealthState::Progressing => 4,
-        HealthState::Unknown | HealthState::Healthy => 6,
-    };
-    (by_phase.min(by_health), by_phase)
-}
-
 /// A question that is answered with a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
@@ -205,7 +185,7 @@ impl Page {
         self.pictures.sort_by(|one, other| {
             let by_name = || one.target.cmp(&other.target);
             match order {
-                Order::Attention => attention(one).cmp(&attention(other)).then_with(by_name),
+                Order::Attention => one.attention.cmp(&other.attention).then_with(by_name),
                 Order::Name => by_name(),
                 Order::Remaining => {
                     let left = |picture: &Picture| picture.counts.total.saturating_sub(picture.counts.done);
@@ -288,7 +268,7 @@ impl Page {
         };
         let mut all: Vec<&ClusterView> = picture.clusters.iter().filter(fits).collect();
         // Those that need an administrator come first.
-        all.sort_by_key(|cluster| (cluster.healthy && !cluster.state.is_trouble(), cluster.state));
+        all.sort_by_key(|cluster| cluster.attention());
         all
     }
 
@@ -586,7 +566,7 @@ fn moved(from: usize, by: isize, count: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cockpit::{API_VERSION, ClusterState, Counts, Phase, RolloutHealth};
+    use crate::cockpit::{API_VERSION, Attention, ClusterState, Counts, HealthState, Phase, RolloutHealth};
     use jiff::Timestamp;
 
     fn cluster(name: &str, state: ClusterState) -> ClusterView {
@@ -618,11 +598,13 @@ mod tests {
             phase: Phase::Progressing,
             message: String::new(),
             health: RolloutHealth::default(),
+            attention: Attention::of(Phase::Progressing, HealthState::Unknown),
             counts: Counts {
                 total: clusters.len(),
                 ..Counts::default()
             },
             paused: None,
+            pauses: Vec::new(),
             approvals: Vec::new(),
             next: None,
             eta: None,

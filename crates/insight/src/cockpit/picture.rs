@@ -8,9 +8,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::approval::AskedApproval;
+use super::attention::Attention;
 use super::cluster::{ClusterView, Counts};
 use super::eta::Eta;
 use super::health::RolloutHealth;
+pub use super::phase::Phase;
 use super::wave::Wave;
 
 /// Version of the format.
@@ -36,11 +38,15 @@ pub struct Picture {
     pub message: String,
     /// Health: never better than the conditions `Ready`, `Reconciling` and `Stalled`.
     pub health: RolloutHealth,
+    /// How soon it needs an administrator: `tidegate top` and the web page list rollouts in this order.
+    pub attention: Attention,
     /// Numbers of clusters by state.
     pub counts: Counts,
     /// What pauses the rollout; absent if it is not paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<String>,
+    /// Pauses of an add-on: that of all placements, or those of single ones.
+    pub pauses: Vec<Pause>,
     /// Approvals that the rollout is waiting for.
     pub approvals: Vec<AskedApproval>,
     /// The next event that needs no action, if it is known.
@@ -76,8 +82,10 @@ impl Picture {
             phase: self.phase,
             message: self.message.clone(),
             health: self.health.clone(),
+            attention: self.attention,
             counts: self.counts,
             paused: self.paused.clone(),
+            pauses: self.pauses.clone(),
             approvals: self.approvals.clone(),
             next: self.next.clone(),
             eta: self.eta.clone(),
@@ -140,81 +148,6 @@ impl Target {
     }
 }
 
-/// Phase of a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
-pub enum Phase {
-    /// Every cluster is up to date.
-    Done,
-    /// Clusters are being updated.
-    Progressing,
-    /// No cluster is being updated; the rollout continues without an action.
-    Waiting,
-    /// It is paused, and clusters are waiting.
-    Paused,
-    /// No cluster is being updated, and clusters are waiting for approval.
-    Unapproved,
-    /// More clusters failed than maxFailures allows: no other cluster starts.
-    Stopped,
-    /// Every cluster was updated and some have failed, or an administrator must act.
-    Failed,
-    /// It is being deleted.
-    Deleting,
-    /// No cluster has it, and no cluster is selected.
-    Empty,
-    /// Another program manages it.
-    NotManaged,
-}
-
-impl Phase {
-    /// Returns its word.
-    pub const fn word(self) -> &'static str {
-        match self {
-            Self::Done => "Done",
-            Self::Progressing => "Progressing",
-            Self::Waiting => "Waiting",
-            Self::Paused => "Paused",
-            Self::Unapproved => "Unapproved",
-            Self::Stopped => "Stopped",
-            Self::Failed => "Failed",
-            Self::Deleting => "Deleting",
-            Self::Empty => "Empty",
-            Self::NotManaged => "NotManaged",
-        }
-    }
-
-    /// Returns whether it is not finished: a command that waits for the end continues to wait.
-    pub const fn goes_on(self) -> bool {
-        match self {
-            Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,
-            Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
-        }
-    }
-
-    /// Returns the exit status of `rollout status`: 0 done, 1 failed or stopped, 3 not over.
-    pub const fn exit_status(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => 1,
-            Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => 3,
-        }
-    }
-
-    /// Returns whether an administrator must act.
-    pub const fn is_failure(self) -> bool {
-        match self {
-            Self::Stopped | Self::Failed => true,
-            Self::Done
-            | Self::Progressing
-            | Self::Waiting
-            | Self::Paused
-            | Self::Unapproved
-            | Self::Deleting
-            | Self::Empty
-            | Self::NotManaged => false,
-        }
-    }
-}
-
 /// The next event that needs no action.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -224,6 +157,26 @@ pub struct Next {
     pub at: Timestamp,
     /// What.
     pub what: String,
+}
+
+/// A pause of the rollout of an add-on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Pause {
+    /// The placement, as `namespace/name`; "" for all placements.
+    pub placement: String,
+    /// The reason, or "".
+    pub reason: String,
+    /// The RolloutProfile that has the pause; absent if the AddOnRollout has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub profile: Option<String>,
+    /// The field manager that set it, if the hub records it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manager: Option<String>,
+    /// When it was set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub since: Option<Timestamp>,
 }
 
 /// A rollout of a placement that was rolled back, or cannot be rolled back.

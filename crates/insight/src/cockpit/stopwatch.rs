@@ -37,6 +37,7 @@ impl Stopwatch {
                 ClusterState::Failed
                 | ClusterState::TimedOut
                 | ClusterState::Stalled
+                | ClusterState::Finishing
                 | ClusterState::Held
                 | ClusterState::Waiting
                 | ClusterState::Leaving

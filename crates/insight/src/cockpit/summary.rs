@@ -25,6 +25,7 @@ pub(super) fn sentence(counts: &Counts, health: &RolloutHealth) -> String {
 pub(super) fn others(counts: &Counts) -> impl Iterator<Item = String> {
     let rows = [
         (counts.moving, "updating"),
+        (counts.finishing, "finishing"),
         (counts.soaking, "soaking"),
         (counts.failed, "failed"),
         (counts.timed_out, "timed out"),

@@ -46,7 +46,7 @@ const fn tone_of(state: ClusterState) -> Tone {
     match state {
         ClusterState::Failed | ClusterState::TimedOut | ClusterState::Stalled => Tone::Bad,
         ClusterState::Moving => Tone::Moving,
-        ClusterState::Soaking | ClusterState::Leaving => Tone::Soaking,
+        ClusterState::Finishing | ClusterState::Soaking | ClusterState::Leaving => Tone::Soaking,
         ClusterState::Held | ClusterState::Waiting => Tone::Faint,
         ClusterState::Kept | ClusterState::Done => Tone::Good,
     }
@@ -291,7 +291,11 @@ pub(super) fn bar(line: Line, counts: &Counts, width: usize) -> Line {
     let total = counts.total.max(1);
     let parts = [
         (counts.done, Tone::Good, "█"),
-        (counts.soaking, Tone::Soaking, "▓"),
+        (
+            counts.finishing.saturating_add(counts.soaking),
+            Tone::Soaking,
+            "▓",
+        ),
         (counts.moving, Tone::Moving, "▒"),
         (counts.failures(), Tone::Bad, "×"),
     ];
@@ -323,7 +327,7 @@ fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, width: 
         // What each says of its own way is its own business.
         let is_shared = !matches!(
             state,
-            ClusterState::Moving | ClusterState::Soaking | ClusterState::Done
+            ClusterState::Moving | ClusterState::Finishing | ClusterState::Soaking | ClusterState::Done
         );
         let mut reasons: BTreeMap<&str, Vec<&ClusterView>> = BTreeMap::new();
         for cluster in clusters {
@@ -383,13 +387,29 @@ fn names(clusters: &[&ClusterView], free: usize, now: Timestamp) -> String {
     out
 }
 
+/// The step of the upgrade of a cluster: each step has its own deadline.
+fn step(cluster: &ClusterView) -> &'static str {
+    use plan::upgrade::Phase;
+    let steps = [
+        (Phase::PreAction, "pre-upgrade action, "),
+        (Phase::Operators, "operators, "),
+        (Phase::PostAction, "post-upgrade action, "),
+    ];
+    let mut steps = steps.into_iter();
+    let found = steps.find(|(phase, _)| cluster.reason == phase.word());
+    found.map_or("", |(_, told)| told)
+}
+
 fn named(cluster: &ClusterView, now: Timestamp) -> String {
     let name = &cluster.name;
     let until = cluster.until.filter(|until| *until > now);
     match (cluster.state, until, cluster.percent) {
         (ClusterState::Soaking, Some(until), _) => format!("{name} ({})", between(now, until)),
         (ClusterState::Moving, _, Some(percent)) => format!("{name} ({percent} %)"),
-        (ClusterState::Moving, Some(until), None) => format!("{name} (deadline in {})", between(now, until)),
+        (ClusterState::Moving | ClusterState::Finishing, Some(until), None) => {
+            let step = step(cluster);
+            format!("{name} ({step}deadline in {})", between(now, until))
+        }
         (_, _, _) if cluster.offline => format!("{name} (offline)"),
         (_, _, _) if is_done_unwell(cluster) => format!("{name} (not healthy)"),
         (_, _, _) => name.clone(),

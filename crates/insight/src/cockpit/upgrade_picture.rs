@@ -5,19 +5,20 @@
 use jiff::Timestamp;
 
 use super::approval::AskedApproval;
+use super::attention::Attention;
 use super::cluster::{ClusterState, ClusterView, Counts};
 use super::eta::{Eta, told};
 use super::health::{RolloutHealth, Stated, SummaryConditions};
 use super::picture::{API_VERSION, Change, Content, Next, Phase, Picture, Target};
 use super::summary::sentence;
-use super::wave::{Batches, Wave, WaveState};
+use super::wave::{Batches, Wave, WaveEta, WaveState};
 use super::waves::{bare, few};
 use api::Condition;
 use api::cluster::UpgradeStageStatus;
 use api::reason::{Class, Reason};
 use kubernetes::field::{Path, counted};
 use model::upgrade::{Stage, UpgradeSpec};
-use plan::upgrade::{ClusterOutlook, Hold, Record, State, natural_order};
+use plan::upgrade::{ClusterOutlook, Course, Hold, Record, State, natural_order};
 use store::upgrade::View;
 use store::{Owner, Store};
 
@@ -44,6 +45,14 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
     let is_underway = outlook.iter().any(is_underway);
     let phase = phase(&view, &status.phase, &health, &counts, is_underway);
     let eta_unknown = eta_unknown(&clusters, phase);
+    let is_open = eta_unknown.is_none() && matches!(phase, Phase::Progressing | Phase::Waiting);
+    let course = (is_open && counts.total <= MOST_FORECAST).then(|| plan::upgrade::forecast(&view, now));
+    let waves = waves(
+        &spec,
+        &mut clusters,
+        phase,
+        course.as_ref().map(|course| (course, now)),
+    );
     let holds = || plan.waits.iter().map(|wait| &wait.on);
     let window = plan
         .recheck_at
@@ -60,6 +69,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         message: sentence(&counts, &health),
         counts,
         paused,
+        pauses: Vec::new(),
         approvals: plan
             .asked
             .iter()
@@ -69,15 +79,14 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
             at,
             what: "the window opens or closes".to_owned(),
         }),
-        eta: (eta_unknown.is_none() && matches!(phase, Phase::Progressing | Phase::Waiting))
-            .then(|| eta(&view, counts.total, now))
-            .flatten(),
+        eta: course.as_ref().and_then(|course| eta(course, now)),
         eta_unknown,
         undone: Vec::new(),
         changes: change(&spec).into_iter().collect(),
-        waves: waves(&spec, &mut clusters, phase),
+        waves,
         clusters,
         notices: notices(&view, &spec, &health),
+        attention: Attention::of(phase, health.state),
         health,
     })
 }
@@ -152,9 +161,12 @@ fn cluster(view: &View<'_>, stages: &[Stage], seen: &ClusterOutlook) -> ClusterV
         reason: reason.to_owned(),
         message,
         since: record.finished.or(record.started),
-        until: seen
-            .until
-            .filter(|_| matches!(state, ClusterState::Moving | ClusterState::Stalled)),
+        until: seen.until.filter(|_| {
+            matches!(
+                state,
+                ClusterState::Moving | ClusterState::Finishing | ClusterState::Stalled
+            )
+        }),
         percent: record.percent.filter(|_| state == ClusterState::Moving),
         version: known.map(|cluster| cluster.version.clone()).unwrap_or_default(),
         healthy: known.is_some_and(|cluster| cluster.available),
@@ -179,6 +191,7 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
         (State::Failed, _) if is_late => ClusterState::TimedOut,
         (State::Failed, _) => ClusterState::Failed,
         (State::Complete, Step::Done) => ClusterState::Done,
+        (State::Complete, Step::PostAction) if record.needs_admin().is_none() => ClusterState::Finishing,
         (State::NotStarted | State::Initialized | State::Partial | State::Complete, _)
             if record.needs_admin().is_some() =>
         {
@@ -202,7 +215,7 @@ fn state(seen: &ClusterOutlook) -> ClusterState {
 
 /// From the word of `status.phase`.
 fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, is_underway: bool) -> Phase {
-    let is_moving = counts.moving > 0 || counts.soaking > 0 || is_underway;
+    let is_moving = counts.moving > 0 || counts.finishing > 0 || counts.soaking > 0 || is_underway;
     // A placement that may still arrive is `Progressing`, unless a cluster is not well.
     let is_placement_missing = health.stalled && *health.reason == Reason::PlacementNotFound;
     match word {
@@ -219,16 +232,13 @@ fn phase(view: &View<'_>, word: &str, health: &RolloutHealth, counts: &Counts, i
     }
 }
 
-fn eta(view: &View<'_>, total: usize, now: Timestamp) -> Option<Eta> {
-    if total > MOST_FORECAST {
-        return None;
-    }
-    let course = plan::upgrade::forecast(view, now);
+fn eta(course: &Course, now: Timestamp) -> Option<Eta> {
     let after = course.ends_after?;
     let each = told(course.basis.each);
     let is_over = course.waiting.is_empty() && course.phase == "Complete";
     let basis = match course.basis.observed {
         0 => format!("no cluster upgrade has completed yet; each is assumed to take {each}"),
+        1 => format!("1 cluster of this upgrade took {each}"),
         count => format!(
             "{} of this upgrade took {each} on average",
             counted(count, "cluster")
@@ -270,7 +280,12 @@ fn notices<E: std::fmt::Display>(
 }
 
 /// Canary clusters, the stages, and the others. A wave without clusters is left out.
-fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: Phase) -> Vec<Wave> {
+fn waves<E>(
+    spec: &Result<UpgradeSpec, E>,
+    clusters: &mut [ClusterView],
+    phase: Phase,
+    forecast: Option<(&Course, Timestamp)>,
+) -> Vec<Wave> {
     let strategy = spec.as_ref().ok().map(|spec| &spec.strategy);
     let stages: &[Stage] = strategy.map_or(&[], |strategy| &strategy.stages);
     let last = stages.len().saturating_add(1);
@@ -328,6 +343,8 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
         }
         if wave.state != WaveState::Done {
             ahead = own;
+            let own = clusters.iter().filter(|cluster| cluster.wave == at);
+            wave.eta = forecast.and_then(|(course, now)| wave_eta(course, stage, own, now));
         }
     }
     // A cluster has the index of its wave among those that are shown.
@@ -340,20 +357,40 @@ fn waves<E>(spec: &Result<UpgradeSpec, E>, clusters: &mut [ClusterView], phase: 
     waves
 }
 
+/// A stage ends with its soak time, other waves with their last cluster.
+fn wave_eta<'a>(
+    course: &Course,
+    stage: Option<&Stage>,
+    own: impl Iterator<Item = &'a ClusterView>,
+    now: Timestamp,
+) -> Option<WaveEta> {
+    let of_cluster = |cluster: &ClusterView| course.cluster_ends.get(cluster.name.as_str()).copied();
+    match stage {
+        Some(stage) => WaveEta::of(
+            std::iter::once(course.stage_ends.get(&*stage.name).copied()),
+            false,
+            now,
+        ),
+        None => WaveEta::of(own.map(of_cluster), false, now),
+    }
+}
+
 /// One that has started and cannot go on keeps its slot.
 fn is_updating(cluster: &ClusterView) -> bool {
     let has_started = cluster.since.is_some();
-    cluster.state == ClusterState::Moving || (cluster.state == ClusterState::Stalled && has_started)
+    matches!(cluster.state, ClusterState::Moving | ClusterState::Finishing)
+        || (cluster.state == ClusterState::Stalled && has_started)
 }
 
 fn wave_state(counts: &Counts, phase: Phase, is_behind: bool) -> WaveState {
-    let is_over = counts.moving == 0 && counts.soaking == 0 && counts.waiting == 0 && counts.held == 0;
+    let is_moving = counts.moving > 0 || counts.finishing > 0;
+    let is_over = !is_moving && counts.soaking == 0 && counts.waiting == 0 && counts.held == 0;
     match phase {
         Phase::Unapproved if !is_behind && counts.waiting > 0 => WaveState::Unapproved,
         _ if counts.done == counts.total || is_over => WaveState::Done,
         Phase::Paused if counts.waiting > 0 => WaveState::Paused,
-        Phase::Stopped if counts.moving == 0 => WaveState::Stopped,
-        _ if is_behind && counts.moving == 0 && counts.done == 0 => WaveState::Waiting,
+        Phase::Stopped if !is_moving => WaveState::Stopped,
+        _ if is_behind && !is_moving && counts.done == 0 => WaveState::Waiting,
         Phase::Done
         | Phase::Progressing
         | Phase::Waiting

@@ -2,7 +2,9 @@
 //!
 //! The types, and the computation of batches.
 
-use jiff::Timestamp;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -65,6 +67,33 @@ pub struct Wave {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub next_at: Option<Timestamp>,
+    /// Estimated end, if it can be computed; absent if the wave is done.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eta: Option<WaveEta>,
+}
+
+/// The estimated end of a wave, with the same basis as that of the rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WaveEta {
+    /// When.
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// Whether it is a lower bound, because no update has completed yet.
+    pub at_least: bool,
+}
+
+impl WaveEta {
+    /// Returns the end of a wave whose clusters end after these durations; `None` if one of them is unknown.
+    pub(super) fn of(
+        ends: impl Iterator<Item = Option<Duration>>,
+        at_least: bool,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let last = ends.collect::<Option<Vec<Duration>>>()?.into_iter().max()?;
+        let at = now.checked_add(SignedDuration::try_from(last).ok()?).ok()?;
+        Some(Self { at, at_least })
+    }
 }
 
 /// Batches of a wave with a limit of clusters that are updated at the same time.

@@ -3,10 +3,14 @@
 //! Decides names and states of waves. Which cluster goes in which stage is the plan's.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
 
 use super::approval::{WaveApproval, of_stage};
 use super::cluster::{ClusterState, ClusterView, Counts};
-use super::wave::{Batches, Wave, WaveState};
+use super::eta::Ends;
+use super::wave::{Batches, Wave, WaveEta, WaveState};
 use model::Rest;
 use plan::{ClusterOutlook, GroupOutlook, Outlook, PlacementOutlook};
 
@@ -67,7 +71,14 @@ impl Waves {
     }
 
     /// Returns the waves that have clusters, which then say where they are.
-    pub(super) fn counted(mut self, outlook: &Outlook, clusters: &mut [ClusterView]) -> Vec<Wave> {
+    pub(super) fn counted(
+        mut self,
+        outlook: &Outlook,
+        clusters: &mut [ClusterView],
+        ends: &Ends,
+        now: Timestamp,
+    ) -> Vec<Wave> {
+        self.expect(outlook, ends, now);
         for cluster in clusters.iter() {
             if let Some(wave) = self.all.get_mut(cluster.wave) {
                 wave.counts.add(cluster.state);
@@ -111,7 +122,26 @@ impl Waves {
             let open = Some(own).filter(|own| !own.is_empty() && !is_over);
             ahead = open.map(|open| (owner, open)).or(before);
         }
+        for wave in &mut self.all {
+            wave.eta = wave.eta.filter(|_| wave.state != WaveState::Done);
+        }
         compact(self.all, clusters)
+    }
+
+    /// Sets the estimated ends. A wave with a cluster whose end is unknown has none.
+    fn expect(&mut self, outlook: &Outlook, ends: &Ends, now: Timestamp) {
+        let mut of_waves: BTreeMap<usize, Vec<Option<Duration>>> = BTreeMap::new();
+        for (seen, end) in outlook.clusters.iter().zip(&ends.clusters) {
+            of_waves.entry(self.at(outlook, seen)).or_default().push(*end);
+        }
+        for placement in outlook.missing.values() {
+            of_waves.entry(self.last_of(*placement)).or_default().push(None);
+        }
+        for (at, own) in of_waves {
+            if let Some(wave) = self.all.get_mut(at) {
+                wave.eta = WaveEta::of(own.into_iter(), ends.at_least, now);
+            }
+        }
     }
 }
 
@@ -257,5 +287,6 @@ pub(super) fn bare(name: &str, placement: &str) -> Wave {
         approval: None,
         waits_for: String::new(),
         next_at: None,
+        eta: None,
     }
 }

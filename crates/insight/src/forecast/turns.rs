@@ -15,23 +15,25 @@ const MOST_LOOKS: usize = 400_000;
 const MOST_TURNS: usize = 2_000;
 
 /// The end of a rollout.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ending {
-    /// How long it takes from now.
-    pub after: Duration,
+    /// How long it takes from now; absent if something else has to happen first.
+    pub after: Option<Duration>,
     /// Whether it was simulated to its end, and not extrapolated.
     pub exact: bool,
+    /// How long each unit takes from now, in their order; absent if its end was not simulated.
+    pub units: Vec<Option<Duration>>,
 }
 
-/// Returns when a rollout would be over if each unit took so long; nothing where it would never be, because something else has to
-/// happen first.
+/// Returns when a rollout would be over if each unit took so long.
 pub fn ending(
     course: &Course,
     groups: &[Group<'_>],
     units: &[Unit],
     each: Duration,
     now: Timestamp,
-) -> Option<Ending> {
+) -> Ending {
+    let mut ends = vec![None; units.len()];
     let mut play = Play {
         units: units.to_vec(),
         now,
@@ -48,23 +50,31 @@ pub fn ending(
             Verdict::Start | Verdict::Wait(_) | Verdict::Going | Verdict::Soaking => false,
             Verdict::Failed | Verdict::TimedOut | Verdict::Done | Verdict::Skipped | Verdict::Held => true,
         };
-        if decision.verdicts.iter().all(is_over) {
-            return Some(Ending {
-                after: play.passed(now),
-                exact: true,
-            });
+        let passed = play.passed(now);
+        for (end, verdict) in ends.iter_mut().zip(&decision.verdicts) {
+            *end = end.or(Some(passed)).filter(|_| is_over(verdict));
         }
-        if !play.pass(decision.recheck_at) {
-            return None;
+        let is_over = decision.verdicts.iter().all(is_over);
+        if is_over || !play.pass(decision.recheck_at) {
+            return Ending {
+                after: is_over.then_some(passed),
+                exact: true,
+                units: ends,
+            };
         }
     }
     let moved = open.saturating_sub(play.open());
-    let scale = u32::try_from(open).ok()?;
-    let after = play.passed(now).checked_mul(scale)?;
-    Some(Ending {
-        after: after.checked_div(u32::try_from(moved).ok()?)?,
+    let scaled = u32::try_from(open)
+        .ok()
+        .and_then(|open| play.passed(now).checked_mul(open));
+    let moved = u32::try_from(moved).ok();
+    Ending {
+        after: scaled
+            .zip(moved)
+            .and_then(|(scaled, moved)| scaled.checked_div(moved)),
         exact: false,
-    })
+        units: ends,
+    }
 }
 
 struct Play {
@@ -167,8 +177,14 @@ mod tests {
             })
             .collect();
         let now = Timestamp::from_second(START).expect("a time");
-        let ending = ending(&course, &[], &units, Duration::from_secs(each), now)?;
-        Some((ending.after.as_secs(), ending.exact))
+        let ending = ending(&course, &[], &units, Duration::from_secs(each), now);
+        let ends: Vec<u64> = ending.units.iter().flatten().map(Duration::as_secs).collect();
+        let after = ending.after?.as_secs();
+        assert!(
+            !ending.exact || ends.iter().max().is_none_or(|last| *last == after),
+            "the last unit ends the rollout: {ends:?}"
+        );
+        Some((after, ending.exact))
     }
 
     #[test]
@@ -183,6 +199,22 @@ mod tests {
         assert_eq!(played(2, 30, 10, &six), Some((3 * 41, true)));
         assert_eq!(played(0, 30, 0, &six), Some((31, true)), "all at once");
         assert_eq!(played(2, 0, 10, &[]), Some((0, true)));
+    }
+
+    #[test]
+    fn each_unit_has_its_end_although_another_has_none() {
+        let now = Timestamp::from_second(START).expect("a time");
+        let unit = |approved| Unit {
+            group: 0,
+            standing: UnitState::ToApply,
+            approved,
+            unchecked: true,
+        };
+        let course = Course::within(NonZeroU32::new(1).map_or(Limit::All, Limit::Clusters));
+        let units = [unit(true), unit(true), unit(false)];
+        let found = ending(&course, &[], &units, Duration::from_secs(10), now);
+        let ends = [Some(Duration::from_secs(10)), Some(Duration::from_secs(20)), None];
+        assert_eq!((found.after, found.units.as_slice()), (None, ends.as_slice()));
     }
 
     #[test]

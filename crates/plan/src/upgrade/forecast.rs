@@ -10,12 +10,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use api::reason::Reason;
 use api::work::ManifestWork;
 use model::Name;
 
 use crate::upgrade::order::natural;
 use crate::upgrade::pace::Hold;
 use crate::upgrade::plan::{Plan, plan, plan_with_outlook};
+use crate::upgrade::record::Phase;
 use crate::upgrade::writes::Write;
 use store::upgrade::Runs;
 use store::upgrade::marks::Stage;
@@ -59,6 +61,10 @@ pub struct Course {
     pub stalled: Vec<Name>,
     /// When the last cluster that starts has ended; absent when a cluster is stalled, or when there are more waves than were planned.
     pub ends_after: Option<Duration>,
+    /// When each cluster has ended, those that have already after no time; absent for clusters that never do.
+    pub cluster_ends: BTreeMap<Name, Duration>,
+    /// When each stage is complete, with its soak time; absent for stages that never are.
+    pub stage_ends: BTreeMap<String, Duration>,
     /// The value of `status.phase` at the end of the forecast.
     pub phase: String,
     /// What the times rest on.
@@ -82,12 +88,15 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
     let mut waves: Vec<CourseWave> = Vec::new();
     let mut last = Plan::default();
     let mut is_cut = true;
+    let mut cluster_ends = BTreeMap::new();
+    let mut stage_ends = BTreeMap::new();
     for _ in 0..MOST_PLANS {
         last = world.plan(view);
         let started = world.write(&last);
         if !started.is_empty() {
             note(&mut waves, &stages, world.passed(now), &started);
         }
+        world.note_ends(world.passed(now), &mut cluster_ends, &mut stage_ends);
         let is_quiet = last.writes.is_empty() && last.status.is_none() && last.finalizer.is_none();
         if is_quiet && !world.pass(last.recheck_at) {
             is_cut = false;
@@ -112,6 +121,8 @@ pub fn forecast(view: &View<'_>, now: Timestamp) -> Course {
         held,
         ends_after: (!is_cut && stalled.is_empty()).then(|| world.passed(now)),
         stalled,
+        cluster_ends,
+        stage_ends,
         phase: world.status.phase.clone(),
         basis: world.basis,
     }
@@ -181,6 +192,29 @@ impl World {
 
     fn passed(&self, since: Timestamp) -> Duration {
         Duration::try_from(self.now.duration_since(since)).unwrap_or_default()
+    }
+
+    /// Notes which clusters and stages have ended by now.
+    fn note_ends(
+        &self,
+        passed: Duration,
+        clusters: &mut BTreeMap<Name, Duration>,
+        stages: &mut BTreeMap<String, Duration>,
+    ) {
+        for told in self
+            .status
+            .clusters
+            .iter()
+            .filter(|told| told.phase == Phase::Done.word())
+        {
+            clusters.entry(told.name.as_str().into()).or_insert(passed);
+        }
+        for told in &self.status.stages {
+            let is_over = told.complete.saturating_add(told.failed) >= told.total;
+            if is_over && *told.phase == Reason::Complete {
+                stages.entry(told.name.clone()).or_insert(passed);
+            }
+        }
     }
 
     /// Writes a plan; returns the clusters that begin with it.
