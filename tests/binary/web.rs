@@ -574,7 +574,7 @@ fn sees_one_cluster(address: &str, admin: &Path) {
     let fleet = parsed(&told(address, "/api/fleet", &[HOST, &tenant]).2);
     assert_eq!(
         fleet["clusters"],
-        json!([{"name": "cluster2", "cells": ["Done"]}])
+        json!([{"name": "cluster2", "attention": false, "cells": ["Done"]}])
     );
     assert_eq!(told(address, "/api/clusters/cluster1", &[HOST, &tenant]).0, 404);
     assert_eq!(told(address, "/api/clusters/cluster2", &[HOST, &tenant]).0, 200);

@@ -536,6 +536,7 @@ function state(now) {
     el("sign-in").hidden = true;
     el("view").hidden = false;
     el("leave").hidden = !token();
+    if (!seen.list) el("list-note").textContent = "Reading the hub ...";
     about();
     freezes();
   } else say(words[now]);

@@ -438,8 +438,8 @@ class Looker:
             const each = [['/api/freeze/foreign', {method: 'POST', headers, body}], ['/api/freeze/foreign', {method: 'POST', mode: 'no-cors', body}],
               ['/api/act/pause/helloworld', {method: 'POST', headers, body: '{}'}], ['/api/freezes', {headers}]];
             return Promise.all(each.map(([path, more]) => fetch(arguments[0] + path, more).then(({type}) => type, () => 'refused')))""", self.origin, token)
-        # A browser sends a request without own headers, and hides the response.
-        assert tried == ["refused", "opaque", "refused", "refused"], tried
+        # Some browsers send a request without own headers, and hide the response.
+        assert tried[1] in ("refused", "opaque") and [tried[0], *tried[2:]] == ["refused"] * 3, tried
         assert not self.kubectl("get", "rolloutfreezes", "-o", "name")
         self.browser.log("browser")
         self.browser.open(f"{self.origin}/#/helloworld")
