@@ -112,7 +112,7 @@ impl Options {
             Some(command) => Some(command.split_whitespace().map(fill).collect()),
             None => {
                 let rest = if self.shares > 1 {
-                    "serve --only controllers --manage marked --linger 0 --kubeconfig {kubeconfig}"
+                    "serve --only controllers --manage marked --kubeconfig {kubeconfig}"
                 } else {
                     "serve --bind 127.0.0.1:0 --linger 0 --kubeconfig {kubeconfig} --certificate {certificate} --key {key}"
                 };
