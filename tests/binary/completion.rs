@@ -67,7 +67,8 @@ fn complete(shell: &[&str], load: &str) {
             page.contains(&format!("{expected} #")) || page.contains(&format!("{expected}#"))
         });
         terminal.press("\u{15}");
-        terminal.press("clear\r");
+        // `clear` is a program that not every machine has; `printf` is part of each shell.
+        terminal.press("printf '\\e[2J\\e[H'\r");
         terminal.until("a clear page", |page| !page.contains('#'));
     }
 }
