@@ -10,7 +10,7 @@ import { report, save } from "./report.js";
 import { ago, ATTENTION, bar, byAttention, byName, countdown, due, el, fieldList, healthOf, length, make, put, rest, tick, told, tone, unwell } from "./words.js";
 
 const grid = new Grid(el("grid"), el("cells"), el("cell"), el("tip"), (one) => open(one, true));
-const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "", about: {}, changed: "", fields: [], history: [], read: 0 };
+const seen = { list: null, picture: null, cluster: null, hidden: 0, events: 0, said: 0, saying: 0, words: "", about: {}, changed: "", revisions: "", fields: [], history: [], read: 0 };
 let stop = () => {};
 
 /** Announces a text to screen readers: the latest one, at most every few seconds. */
@@ -158,7 +158,10 @@ function drawChanges(picture) {
   if (key !== seen.changed) {
     Object.assign(seen, { changed: key, fields: [] });
     if (picture.target.kind === "ClusterManagementAddOn") fields(picture, key);
-    else put(el("revisions"), [make("li", "Cluster upgrades have no revisions.", { class: "faint" })]);
+    else {
+      seen.revisions = "";
+      put(el("revisions"), [make("li", "Cluster upgrades have no revisions.", { class: "faint" })]);
+    }
   }
   put(el("changes"), picture.changes.length ? picture.changes.map(change) : [make("li", "No changes: every cluster runs its assigned configuration.", { class: "faint" })]);
 }
@@ -168,7 +171,10 @@ async function fields(picture, key) {
     const { items, revisions } = await ask(`/api/changes/${told(picture.target)}`);
     if (seen.changed !== key) return;
     seen.fields = items;
-    put(el("revisions"), revisions.length ? revisions.map((one) => revision(picture, one)) : [make("li", "No content is kept yet.", { class: "faint" })]);
+    // A list that is the same stays: the keyboard may be on one of its buttons.
+    const read = told(picture.target) + JSON.stringify(revisions);
+    if (read !== seen.revisions) put(el("revisions"), revisions.length ? revisions.map((one) => revision(picture, one)) : [make("li", "No content is kept yet.", { class: "faint" })]);
+    seen.revisions = read;
     drawChanges(seen.picture);
   } catch (error) {
     if (seen.changed === key) seen.fields = [{ unknown: `Cannot read the changed fields: ${error.message}`, fields: [] }];
@@ -492,6 +498,8 @@ function readDetails() {
     if (!name) return;
     await events(name);
     await settings(name);
+    // A change that begins and ends between two pictures leaves no trace in them.
+    if (seen.picture?.target.kind === "ClusterManagementAddOn") await fields(seen.picture, seen.changed);
   }, Math.max(0, seen.events + 10000 - Date.now()));
 }
 
@@ -555,7 +563,7 @@ function signIn(why) {
   forgetFreezes();
   for (const id of ["list", "waves", "waves-end", "changes", "revisions", "events", "cluster-events", "findings", "facts", "notices", "legend", "name", "one-state", "actions", "placements", "approvals", "act-command", "settings", "reasons"]) el(id).replaceChildren();
   for (const id of ["list-note", "findings-note", "message", "why", "said", "one-name", "done", "about", "tip", "act-title", "act-plan"]) el(id).textContent = "";
-  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", fields: [], history: [] });
+  Object.assign(seen, { list: null, picture: null, cluster: null, hidden: 0, words: "", about: {}, changed: "", revisions: "", fields: [], history: [] });
   for (const id of ["find", "cluster", "fleet-find"]) el(id).value = "";
   for (const id of ["one-copy", "act-copy"]) for (const name of ["title", "aria-label", "data-command"]) el(id).removeAttribute(name);
   el("one-link").removeAttribute("href");
