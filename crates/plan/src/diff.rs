@@ -104,7 +104,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
         match body.work {
             None => actions.push(Action::Create {
                 object: body.key(instance),
-                body: body.create(instance).into(),
+                body: body.create(instance),
                 why: "the add-on is deployed from a template",
             }),
             Some(work) if work.meta.deleting || body.equals(instance, work) => {}
@@ -112,7 +112,7 @@ pub(super) fn works(works: &[Work], report: &Report<'_>, rendering: &Rendering<'
                 let replace = Action::Replace {
                     object: body.key(instance),
                     before: Revision::from(&work.meta),
-                    patch: body.patch(instance, work).into(),
+                    patch: body.patch(instance, work),
                     why: "the work differs from the configuration",
                 };
                 if body.gains {

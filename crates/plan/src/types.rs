@@ -63,6 +63,20 @@ impl From<&Meta> for Revision {
 pub struct Payload(Box<str>);
 
 impl Payload {
+    /// Returns the payload of an object with one more member, of which only the text is known. A tree of it would take as long to
+    /// make as the rest of a plan.
+    pub(crate) fn with_member(object: &Value, name: &str, text: &str) -> Self {
+        let object = object.to_string();
+        let begun = object.strip_suffix('}').unwrap_or(&object);
+        let comma = if begun.ends_with('{') { "" } else { "," };
+        Self(format!("{begun}{comma}\"{name}\":{text}}}").into_boxed_str())
+    }
+
+    /// Returns its text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
     /// Returns the value, made again.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).expect("a payload is made from a value")

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::owners;
 use super::render::Recipe;
-use super::types::WaitOn;
+use super::types::{Payload, WaitOn};
 use api::hash::{ConfigKey, parse_config_spec_hash};
 use store::{
     ConfigRef, ConfigType, Digest, HashPlace, Instance, Kind, Name, ObjectKey, Reference, View, Work, terms,
@@ -95,7 +95,7 @@ impl Body<'_> {
     }
 
     /// Returns the whole work.
-    pub(super) fn create(&self, instance: &Instance) -> Value {
+    pub(super) fn create(&self, instance: &Instance) -> Payload {
         let mut labels = labels(instance);
         if !self.version.is_empty() {
             labels.insert(terms::ADDON_VERSION.to_owned(), Value::from(&*self.version));
@@ -109,16 +109,16 @@ impl Body<'_> {
         if let Some(fields) = metadata.as_object_mut().filter(|_| !self.hashes.is_empty()) {
             fields.insert("annotations".to_owned(), self.annotations());
         }
-        json!({
+        let head = json!({
             "apiVersion": Kind::Work.api_version(),
             "kind": Kind::Work.address().kind,
             "metadata": metadata,
-            "spec": self.recipe.spec(&instance.cluster),
-        })
+        });
+        Payload::with_member(&head, "spec", &self.recipe.text(&instance.cluster))
     }
 
     /// Returns the merge patch that makes a stored work equal; foreign labels, annotations and owners survive.
-    pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Value {
+    pub(super) fn patch(&self, instance: &Instance, work: &Work) -> Payload {
         let mut metadata = Map::new();
         metadata.insert("annotations".to_owned(), self.annotations());
         let mut changed = Map::new();
@@ -135,22 +135,11 @@ impl Body<'_> {
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         }
-        let mut patch = Map::new();
-        patch.insert("metadata".to_owned(), Value::Object(metadata));
-        if self.digest != work.digest {
-            patch.insert("spec".to_owned(), self.spec_patch(&instance.cluster));
+        let head = json!({"metadata": metadata});
+        if self.digest == work.digest {
+            return head.into();
         }
-        Value::Object(patch)
-    }
-
-    /// A merge patch only removes what it names.
-    fn spec_patch(&self, cluster: &str) -> Value {
-        let mut spec = self.recipe.spec(cluster);
-        name_absent(&mut spec, &["manifestConfigs", "deleteOption", "executor"]);
-        if let Some(option) = spec.get_mut("deleteOption") {
-            name_absent(option, &["selectivelyOrphans", "ttlSecondsAfterFinished"]);
-        }
-        spec
+        Payload::with_member(&head, "spec", &self.recipe.patch(&instance.cluster))
     }
 
     fn annotations(&self) -> Value {
@@ -170,15 +159,6 @@ impl Body<'_> {
 
 fn labels(instance: &Instance) -> Map<String, Value> {
     Map::from_iter([(terms::ADDON_NAME.to_owned(), Value::from(&*instance.addon))])
-}
-
-fn name_absent(object: &mut Value, fields: &[&str]) {
-    let Some(object) = object.as_object_mut() else {
-        return;
-    };
-    for field in fields {
-        object.entry(*field).or_insert(Value::Null);
-    }
 }
 
 /// The works that deploy an add-on: on its cluster, or where it is hosted.

@@ -31,7 +31,7 @@ mod view;
 pub use content::{DeploymentConfig, NodePlacement, Template};
 pub use copied::*;
 pub use decode::claims::trim_owners;
-pub use decode::edits::kept_editors;
+pub use decode::edits::{has_owners, kept_editors};
 pub use events::Event;
 pub use facts::*;
 pub use identity::{Identity, IdentityHash, marks};

@@ -1,7 +1,8 @@
 //! A counting proxy: plain HTTP on loopback in front, a client of the hub behind. Watches stream through it.
 //!
 //! Changes nothing but the address, and the lifecycle of the add-ons of a share, which the manager behind it reads as its own;
-//! credentials are those of the client of the hub.
+//! credentials are those of the client of the hub. A manager of a share finds no AddOnRollouts: it would delete those of the other
+//! shares.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -69,6 +70,9 @@ impl Proxy {
     }
 }
 
+/// Where a hub serves AddOnRollouts.
+const ROLLOUTS: &str = "/apis/tidegate.io/v1alpha1/addonrollouts";
+
 /// A body that streams.
 type Answer = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -126,6 +130,9 @@ async fn pass(hub: &Behind, request: Request<Incoming>) -> Response<Answer> {
         .uri
         .path_and_query()
         .map_or("/", http::uri::PathAndQuery::as_str);
+    if hub.rename.is_some() && path.starts_with(ROLLOUTS) {
+        return failure(StatusCode::NOT_FOUND);
+    }
     head.uri = path.parse().unwrap_or_default();
     let Ok(body) = body.collect().await else {
         return failure(StatusCode::BAD_REQUEST);

@@ -170,12 +170,18 @@ impl Bench {
         let config = Config::from_custom_kubeconfig(read, &KubeConfigOptions::default()).await;
         let client = Client::try_from(config.map_err(|error| refused(&error))?);
         let client = client.map_err(|error| refused(&error))?;
-        let works = Bare::read(&client).await?;
-        self.counter.take();
-        self.before = Usage::default();
-        let begun = Instant::now();
-        works.write(&client).await?;
-        self.note("a bare writer", begun.elapsed())
+        for (phase, assigns) in [("a bare writer", false), ("bare, with statuses", true)] {
+            let works = Bare::read(&client, assigns).await?;
+            self.counter.take();
+            self.before = Usage::default();
+            let begun = Instant::now();
+            works.write(&client).await?;
+            let took = begun.elapsed();
+            self.note(phase, took)?;
+            // The agents answer meanwhile.
+            tokio::time::sleep(took + QUIET).await;
+        }
+        Ok(())
     }
 
     /// Starts the process and waits until it has read what there is.

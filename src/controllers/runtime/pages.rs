@@ -44,7 +44,7 @@ pub fn pages<'a>(
         let request = Request::new(DynamicObject::url_path(resource, None)).list(&params);
         let list: List = client.request(request.map_err(Error::BuildRequest)?).await?;
         let items = list.items.iter().flatten();
-        let items = items.map(|item| with_kind(resource, tree(item))).collect();
+        let items = items.map(|item| with_kind(resource, tree(item.get()))).collect();
         let more = list.metadata.continue_.filter(|token| !token.is_empty());
         let next = more.map(|token| {
             params.continue_token = Some(token);
@@ -79,7 +79,7 @@ pub async fn one(
     let request = Request::new(path).get(name, &kube::api::GetParams::default());
     let answer = client.request::<Box<RawValue>>(request.map_err(Error::BuildRequest)?);
     match answer.await {
-        Ok(object) => Ok(Some(tree(&object))),
+        Ok(object) => Ok(Some(tree(object.get()))),
         Err(Error::Api(status)) if status.code == 404 => Ok(None),
         Err(error) => Err(error),
     }

@@ -29,7 +29,7 @@ pub struct Gathering {
 impl Default for Gathering {
     fn default() -> Self {
         Self {
-            at_rest: Duration::from_millis(25),
+            at_rest: Duration::from_millis(10),
             at_work: Duration::from_millis(100),
         }
     }

@@ -4,18 +4,20 @@
 //! the rest as text: a page of a list holds hundreds of objects, and as trees of maps they would take about ten times as much.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
 use kube::core::{ApiResource, DynamicResourceScope};
+use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::{RawValue, to_raw_value};
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use kubernetes::bounds::{MOST_VALUES, ReadError, Size, too_many_values};
 use kubernetes::field::Path;
-use store::{Address, Event, Kind, ObjectKey, kept_editors, trim_owners};
+use store::{Address, Event, Kind, ObjectKey, has_owners, kept_editors, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -29,7 +31,7 @@ const LARGE: usize = 1 << 20;
 #[derive(Debug, Clone)]
 pub(in crate::controllers) struct Raw {
     meta: ObjectMeta,
-    text: Box<RawValue>,
+    text: Box<str>,
     /// Why it is not read whole, where it has too many values.
     unread: Option<Box<str>>,
 }
@@ -38,8 +40,17 @@ impl Raw {
     /// Wraps an object that is to be sent.
     pub(in crate::controllers) fn new(object: &Value) -> Self {
         Self {
-            meta: identity(object),
-            text: to_raw_value(object).expect("a value has a text"),
+            meta: identity(object.get("metadata")),
+            text: object.to_string().into(),
+            unread: None,
+        }
+    }
+
+    /// Wraps the text of an object that is to be sent.
+    pub(super) fn to_send(text: &str) -> Self {
+        Self {
+            meta: ObjectMeta::default(),
+            text: text.into(),
             unread: None,
         }
     }
@@ -51,7 +62,7 @@ impl Raw {
 
     /// Whether its tree takes so much memory that there should be only one at a time.
     pub(super) fn is_large(&self) -> bool {
-        Size::of(self.text.get().as_bytes()).tree > LARGE
+        Size::of(self.text.as_bytes()).tree > LARGE
     }
 
     /// Returns that the object, which is of this kind, is there as it is.
@@ -75,12 +86,24 @@ impl Raw {
 
     /// Returns the text of the object.
     pub(in crate::controllers) fn into_text(self) -> Box<str> {
-        self.text.into()
+        self.text
+    }
+
+    /// Returns a member of the object; null where it has none.
+    pub(super) fn member(&self, name: &str) -> Value {
+        let mut found = Value::Null;
+        // Its text was read before.
+        let _read = kubernetes::bounds::members(&self.text, |known, member| {
+            if known == name {
+                found = serde_json::from_str(member.get()).unwrap_or_default();
+            }
+        });
+        found
     }
 
     /// Returns the object, made again: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
     pub(in crate::controllers) fn object(&self) -> Value {
-        serde_json::from_str(self.text.get()).expect("its text was made from a value")
+        serde_json::from_str(&self.text).unwrap_or_else(|_| readable(&self.text, MOST_VALUES))
     }
 }
 
@@ -102,19 +125,24 @@ pub fn resource(kind: Kind) -> ApiResource {
     }
 }
 
-fn identity(object: &Value) -> ObjectMeta {
-    let text = |field: &str| {
-        object
-            .get("metadata")?
-            .get(field)?
-            .as_str()
+fn identity(metadata: Option<&Value>) -> ObjectMeta {
+    let field = |name: &str| metadata?.get(name);
+    let text = |name: &str| field(name)?.as_str().map(ToOwned::to_owned);
+    let time = |name: &str| text(name)?.parse().ok().map(Time);
+    let finalizers = field("finalizers").and_then(Value::as_array);
+    let finalizers = finalizers.map(|all| {
+        all.iter()
+            .filter_map(Value::as_str)
             .map(ToOwned::to_owned)
-    };
+            .collect()
+    });
     ObjectMeta {
         name: text("name"),
         namespace: text("namespace"),
         uid: text("uid"),
         resource_version: text("resourceVersion"),
+        deletion_timestamp: time("deletionTimestamp"),
+        finalizers,
         ..ObjectMeta::default()
     }
 }
@@ -123,38 +151,93 @@ impl<'de> Deserialize<'de> for Raw {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // As text first: a reader of trees gives up at some depth, and with it would go the page or the event that holds the object.
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let unread = crowded(&text).map(|violation| violation.to_string().into_boxed_str());
-        let mut object = tree(&text);
-        drop(text);
-        // Every item of a list of custom resources says its kind.
-        let editors = kept_editors(&object);
-        if object.get("kind").and_then(Value::as_str) == Some(Kind::Instance.address().kind) {
-            trim_owners(&mut object);
-        } else if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.remove("managedFields");
-            metadata.extend(editors.map(|editors| ("managedFields".to_owned(), editors)));
-            if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
-                annotations.remove(LAST_APPLIED);
-            }
+        let Some(violation) = crowded(text.get()) else {
+            return Ok(trimmed(text.get()).unwrap_or_else(|_| Self::new(&tree(text.get()))));
+        };
+        let mut object = readable(text.get(), MOST_OF_A_PART);
+        let kind = object.get("kind").and_then(Value::as_str).map(ToOwned::to_owned);
+        if let Some(metadata) = object.get_mut("metadata") {
+            *metadata = trim(kind.as_deref(), metadata.take());
         }
         Ok(Self {
-            unread,
+            unread: Some(violation.to_string().into()),
             ..Self::new(&object)
         })
     }
 }
 
+/// Returns an object without the metadata that no plan reads. Its other members keep their texts: each is read once, as a tree.
+fn trimmed(text: &str) -> serde_json::Result<Raw> {
+    let (mut kind, mut metadata) = (None, None);
+    let mut kept = String::with_capacity(text.len());
+    kubernetes::bounds::members(text, |name, member| {
+        if name == "metadata" {
+            metadata = Some(member);
+            return;
+        }
+        if name == "kind" {
+            kind = serde_json::from_str::<String>(member.get()).ok();
+        }
+        let name = Value::from(name);
+        // Writing to a string cannot fail.
+        let _written = write!(kept, ",{name}:{}", member.get());
+    })?;
+    let kind = kind.as_deref();
+    let metadata = metadata.map(|text| trim(kind, metadata_of(kind, text)));
+    let meta = identity(metadata.as_ref());
+    if let Some(metadata) = metadata {
+        let _written = write!(kept, r#","metadata":{metadata}"#);
+    }
+    Ok(Raw {
+        meta,
+        text: format!("{{{}}}", kept.get(1..).unwrap_or_default()).into(),
+        unread: None,
+    })
+}
+
+/// Reads metadata; managed fields only where something of them is kept.
+fn metadata_of(kind: Option<&str>, text: &RawValue) -> Value {
+    if text.get().starts_with('{') && !kind.is_some_and(has_owners) {
+        return members(text.get(), |name, member| match name {
+            "managedFields" => Value::Null,
+            _ => whole(member, MOST_VALUES).unwrap_or_else(|unread| unread),
+        });
+    }
+    serde_json::from_str(text.get()).unwrap_or_else(|_| {
+        members(text.get(), |_, member| {
+            whole(member, MOST_VALUES).unwrap_or_else(|unread| unread)
+        })
+    })
+}
+
+/// Leaves out of metadata what no plan reads.
+fn trim(kind: Option<&str>, metadata: Value) -> Value {
+    let mut object = json!({"kind": kind, "metadata": metadata});
+    // Every item of a list of custom resources says its kind.
+    let editors = kept_editors(&object);
+    if kind == Some(Kind::Instance.address().kind) {
+        trim_owners(&mut object);
+    } else if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        metadata.extend(editors.map(|editors| ("managedFields".to_owned(), editors)));
+        if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+            annotations.remove(LAST_APPLIED);
+        }
+    }
+    object.get_mut("metadata").map(Value::take).unwrap_or_default()
+}
+
 /// Returns an object as a tree; of one that cannot be read whole, what can be read.
-pub(super) fn tree(text: &RawValue) -> Value {
+pub(super) fn tree(text: &str) -> Value {
     if crowded(text).is_some() {
         return readable(text, MOST_OF_A_PART);
     }
-    serde_json::from_str(text.get()).unwrap_or_else(|_| readable(text, MOST_VALUES))
+    serde_json::from_str(text).unwrap_or_else(|_| readable(text, MOST_VALUES))
 }
 
 /// Returns what is wrong with an object that has too many values; no tree is built of it.
-fn crowded(text: &RawValue) -> Option<kubernetes::field::Violation> {
-    match Size::of(text.get().as_bytes()).values {
+fn crowded(text: &str) -> Option<kubernetes::field::Violation> {
+    match Size::of(text.as_bytes()).values {
         0..=MOST_VALUES => None,
         has => Some(too_many_values(has, Path::root())),
     }
@@ -163,10 +246,10 @@ fn crowded(text: &RawValue) -> Option<kubernetes::field::Violation> {
 /// Returns what can be read of an object that cannot be read whole: its identity, and each field that is in order and has no more
 /// values than a part may have. In the place of any other is the cause, as text with a digest: no decoder takes that for a spec, and an
 /// edit of it is still a change.
-fn readable(text: &RawValue, most: usize) -> Value {
+fn readable(text: &str, most: usize) -> Value {
     members(text, |name, member| {
         whole(member, most).unwrap_or_else(|unread| match name {
-            "metadata" => members(member, |_, member| {
+            "metadata" => members(member.get(), |_, member| {
                 whole(member, most).unwrap_or_else(|unread| unread)
             }),
             _ => unread,
@@ -175,9 +258,9 @@ fn readable(text: &RawValue, most: usize) -> Value {
 }
 
 /// Returns an object made of the members of a text; without any, where the text is none of an object.
-fn members(text: &RawValue, read: impl Fn(&str, &RawValue) -> Value) -> Value {
+fn members(text: &str, read: impl Fn(&str, &RawValue) -> Value) -> Value {
     let mut all = Map::new();
-    let done = kubernetes::bounds::members(text.get(), |name, member| {
+    let done = kubernetes::bounds::members(text, |name, member| {
         if all.len() < MOST_OF_A_PART {
             let value = read(&name, member);
             all.insert(name.into_owned(), value);
@@ -205,7 +288,8 @@ fn whole(text: &RawValue, most: usize) -> Result<Value, Value> {
 
 impl Serialize for Raw {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.text.serialize(serializer)
+        let text: &RawValue = serde_json::from_str(&self.text).map_err(S::Error::custom)?;
+        text.serialize(serializer)
     }
 }
 
@@ -336,7 +420,7 @@ mod tests {
             why.starts_with("Too many: an object must have at most 100000 values, and this one has 1200"),
             "{why}"
         );
-        assert!(large.text.get().len() < 1_000, "its text is not kept");
+        assert!(large.text.len() < 1_000, "its text is not kept");
     }
 
     #[test]

@@ -4,13 +4,15 @@
 //! Never begins a write after shutdown was requested, or after another replica or OCM's manager has begun to write.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
 use futures::stream;
 use kube::api::{DeleteParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::{Api, Client};
+use kube::{Api, Client, Resource as _};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{broadcast, watch};
 use tokio_util::sync::CancellationToken;
@@ -25,7 +27,8 @@ use crate::controllers::notifier::Notifier;
 use crate::controllers::sign::{certificate, secret_of};
 use crate::controllers::tide::Progress;
 use crate::telemetry::{Metrics, Written};
-use plan::{Action, CertificateDecision, Notification, Plan, Revision};
+use kubernetes::bounds::members;
+use plan::{Action, CertificateDecision, Notification, Payload, Plan, Revision};
 use store::{Expected, Kind, Name, ObjectKey, WriteQueue, terms};
 
 /// Name under which the API server records our writes.
@@ -214,7 +217,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
                 field_manager: Some(FIELD_MANAGER.to_owned()),
                 ..PostParams::default()
             };
-            let created = api.create(&params, &Raw::new(&body.value())).await;
+            let created = api.create(&params, &Raw::to_send(body.text())).await;
             let created = created.map_err(|error| failed("create", &object, error))?;
             info!(%object, why, "created");
             Ok(seen(&created))
@@ -222,7 +225,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
         Action::Replace {
             before, patch, why, ..
         } => {
-            let patch = Patch::Merge(fitting(&object, patch.value(), &before));
+            let patch = Patch::Merge(fitting(&object, &patch, &before));
             let patched = api.patch(&object.name, &patching(), &patch).await;
             let patched = patched.map_err(|error| failed("patch", &object, error))?;
             info!(%object, why, "patched");
@@ -273,7 +276,10 @@ async fn write_status(
         .await;
     let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
     debug!(%object, "status written");
-    if writer.pruned.learn(object.kind, &written, &patched.object()) {
+    if writer
+        .pruned
+        .learn(object.kind, &written, &patched.member("status"))
+    {
         return Ok(None);
     }
     changed(object, before, seen(&patched))
@@ -331,20 +337,15 @@ fn api(client: &Client, object: &ObjectKey) -> Api<Raw> {
 }
 
 fn seen(raw: &Raw) -> Option<Expected> {
-    let object = raw.object();
-    let version = object
-        .pointer("/metadata/resourceVersion")
-        .and_then(Value::as_str)?;
+    let version = raw.meta().resource_version.as_deref()?;
     Some(Expected::Version(Name::from(version)))
 }
 
 /// Whether a patch has taken the last finalizer of an object that is being deleted: the object goes at that moment, and the
 /// answer shows it as it was stored last, with the revision of before. Something was changed all the same.
 fn is_deleted(raw: &Raw) -> bool {
-    let object = raw.object();
-    let field = |pointer: &str| object.pointer(pointer);
-    let held = field("/metadata/finalizers").and_then(Value::as_array);
-    field("/metadata/deletionTimestamp").is_some() && held.is_none_or(Vec::is_empty)
+    let held = raw.meta().finalizers.as_ref();
+    raw.meta().deletion_timestamp.is_some() && held.is_none_or(Vec::is_empty)
 }
 
 /// A write that changes nothing would be planned again at once, and indefinitely.
@@ -362,18 +363,41 @@ fn changed(
 /// Adds the revision to the merge patch of an object, so that the API server refuses it on any other one. A patch of a cluster
 /// names one label, which is ours whatever else is on the cluster: all add-ons and the cluster's agent write to it, and a
 /// revision would make each wait for all others. Only that it is the same cluster counts.
-fn fitting(object: &ObjectKey, mut patch: Value, before: &Revision) -> Value {
-    if object.kind != Kind::Cluster {
-        return guarded(patch, before);
-    }
-    json_patch::merge(&mut patch, &json!({"metadata": {"uid": &*before.uid}}));
-    patch
+fn fitting(object: &ObjectKey, patch: &Payload, before: &Revision) -> Box<RawValue> {
+    let guard = if object.kind == Kind::Cluster {
+        json!({"uid": &*before.uid})
+    } else {
+        guard(before)
+    };
+    with_metadata(patch.text(), &guard)
+}
+
+/// Adds metadata to the text of a patch. Only its metadata is read: a spec can be large.
+fn with_metadata(patch: &str, added: &Value) -> Box<RawValue> {
+    let mut metadata = json!({});
+    let mut text = String::with_capacity(patch.len() + 128);
+    let read = members(patch, |name, member| {
+        if name == "metadata" {
+            metadata = serde_json::from_str(member.get()).unwrap_or_default();
+        } else {
+            // Writing to a string cannot fail.
+            let _written = write!(text, "{}:{},", Value::from(name), member.get());
+        }
+    });
+    json_patch::merge(&mut metadata, added);
+    let text = format!(r#"{{{text}"metadata":{metadata}}}"#);
+    read.and_then(|()| RawValue::from_string(text))
+        .expect("a patch is made from a value")
+}
+
+/// The revision in the metadata of a patch.
+fn guard(before: &Revision) -> Value {
+    json!({"uid": &*before.uid, "resourceVersion": &*before.version})
 }
 
 /// Adds the revision to a merge patch, so that the API server refuses it on any other one.
 fn guarded(mut patch: Value, before: &Revision) -> Value {
-    let guard = json!({"metadata": {"uid": &*before.uid, "resourceVersion": &*before.version}});
-    json_patch::merge(&mut patch, &guard);
+    json_patch::merge(&mut patch, &json!({"metadata": guard(before)}));
     patch
 }
 

@@ -4,6 +4,7 @@
 //! Decides nothing: filling in a recipe gives exactly the spec that was rendered.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 
 use serde_json::Value;
 
@@ -11,6 +12,8 @@ use store::{Digest, Digesting, Meaning, canonical};
 
 /// Stands for the cluster's name until the recipe meets its cluster. Cluster names are DNS labels: no JSON escaping.
 pub(crate) const CLUSTER: &str = "\u{e000}cluster\u{e000}";
+/// Fields that a spec may lack.
+const OPTIONAL: [&str; 3] = ["manifestConfigs", "deleteOption", "executor"];
 /// Longest name of a cluster, which is the name of a namespace.
 const LONGEST: usize = 63;
 
@@ -66,6 +69,10 @@ pub(crate) struct Recipe {
     rest: Piece,
     /// The items of its lists, and whether their order counts.
     groups: [(Vec<Piece>, bool); 3],
+    /// The optional fields that it lacks.
+    lacks: Vec<&'static str>,
+    /// Whether these are all that a merge patch of it must name.
+    is_closed: bool,
     /// The workloads in it whose feedback counts.
     pub probes: Vec<Probe>,
 }
@@ -115,6 +122,11 @@ impl Recipe {
         Self {
             parts: canonical.split(CLUSTER).map(ToOwned::to_owned).collect(),
             in_keys: occurs_in_keys(spec),
+            lacks: OPTIONAL
+                .into_iter()
+                .filter(|field| spec.get(field).is_none())
+                .collect(),
+            is_closed: spec.get("workload").is_some() && spec.get("deleteOption").is_none(),
             rest: Piece::new(&rest),
             groups: groups.map(|group| (pieces(&group.items), group.ordered)),
             probes,
@@ -122,7 +134,7 @@ impl Recipe {
     }
 
     /// Returns the canonical text of the spec for a cluster.
-    fn text(&self, cluster: &str) -> String {
+    pub(crate) fn text(&self, cluster: &str) -> String {
         let text = self.parts.join(cluster);
         if !self.in_keys {
             return text;
@@ -130,6 +142,25 @@ impl Recipe {
         serde_json::from_str(&text)
             .map(|value| canonical(&value))
             .unwrap_or(text)
+    }
+
+    /// Returns the text of a merge patch that makes any stored spec that of a cluster: it names what the spec lacks.
+    pub(crate) fn patch(&self, cluster: &str) -> String {
+        let mut text = self.text(cluster);
+        if self.is_closed && text.pop().is_some() {
+            for field in &self.lacks {
+                // Writing to a string cannot fail.
+                let _written = write!(text, ",\"{field}\":null");
+            }
+            text.push('}');
+            return text;
+        }
+        let mut spec = self.spec(cluster);
+        name_absent(&mut spec, &OPTIONAL);
+        if let Some(option) = spec.get_mut("deleteOption") {
+            name_absent(option, &["selectivelyOrphans", "ttlSecondsAfterFinished"]);
+        }
+        spec.to_string()
     }
 
     /// Returns the spec for a cluster.
@@ -147,6 +178,16 @@ impl Recipe {
             (each.collect(), *ordered)
         };
         Digest::of_parts(self.rest.digest(cluster), self.groups.each_ref().map(digests))
+    }
+}
+
+/// A merge patch only removes what it names.
+fn name_absent(object: &mut Value, fields: &[&str]) {
+    let Some(object) = object.as_object_mut() else {
+        return;
+    };
+    for field in fields {
+        object.entry(*field).or_insert(Value::Null);
     }
 }
 

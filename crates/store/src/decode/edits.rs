@@ -17,6 +17,12 @@ const PLACEMENTS: &str = "f:placements";
 /// Kinds whose author is known by their spec.
 const CONFIGS: [Kind; 3] = [Kind::Template, Kind::DeploymentConfig, Kind::HubConfig];
 
+/// Returns whether anything of the records of field managers is kept of an object of this kind.
+pub fn has_owners(kind: &str) -> bool {
+    let mut known = [Kind::Instance, Kind::Rollout].into_iter().chain(CONFIGS);
+    known.any(|known| known.address().kind == kind)
+}
+
 /// Returns the records of field managers that are kept of an object, in the form of `metadata.managedFields`; nothing if there are none.
 pub fn kept_editors(object: &Value) -> Option<Value> {
     let kind = object.get("kind").and_then(Value::as_str)?;
