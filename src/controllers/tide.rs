@@ -35,7 +35,7 @@ use store::{Event, Facts, Fence, Kind, Managing, Name, Settings};
 pub type Progress = Note;
 
 /// How many events may wait for the loop: each holds a whole object.
-const WAITING: usize = 64;
+const WAITING: usize = 16;
 /// How long queued notifications may take at shutdown.
 const FAREWELL: Duration = Duration::from_secs(2);
 

@@ -14,6 +14,7 @@ pub(super) struct Shape {
     group: String,
     version: String,
     resource: String,
+    /// The fields of its schema.
     definition: Value,
     pub(super) schema: Schema,
 }
@@ -63,12 +64,14 @@ fn shapes(definition: &Value) -> Vec<Shape> {
 
 impl Shape {
     /// Compiles a version of a CRD; `None` if its schema is invalid.
-    pub(super) fn parse(group: &str, version: &str, resource: &str, definition: Value) -> Option<Self> {
+    pub(super) fn parse(group: &str, version: &str, resource: &str, mut definition: Value) -> Option<Self> {
+        let schema = Schema::parse(&definition).ok()?;
+        keep_fields(&mut definition);
         Some(Self {
             group: group.to_owned(),
             version: version.to_owned(),
             resource: resource.to_owned(),
-            schema: Schema::parse(&definition).ok()?,
+            schema,
             definition,
         })
     }
@@ -108,6 +111,20 @@ impl Shape {
             .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
         let near = nearest(name, properties.unwrap_or_default());
         near.map(|near| format!("did you mean {}?", quoted(near)))
+    }
+}
+
+/// Keeps of a schema which fields there are. The texts are most of it.
+fn keep_fields(schema: &mut Value) {
+    let Some(fields) = schema.as_object_mut() else {
+        return;
+    };
+    fields.retain(|name, _| ["properties", "items", "additionalProperties"].contains(&name.as_str()));
+    for (name, value) in fields {
+        match value.as_object_mut().filter(|_| name == "properties") {
+            Some(properties) => properties.values_mut().for_each(keep_fields),
+            None => keep_fields(value),
+        }
     }
 }
 

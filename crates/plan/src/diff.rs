@@ -9,7 +9,7 @@ use super::addon_status::Summary;
 use super::change_event::Note;
 use super::conditions::{self, Wish, available, ocm};
 use super::report::Report;
-use super::types::{Action, Revision};
+use super::types::{Action, Payload, Revision};
 use super::work::{Rendering, is_deploy_work};
 use crate::conditions::addon::Verdict;
 use store::{
@@ -67,7 +67,7 @@ pub(super) fn instance(report: &Report<'_>) -> Option<Action> {
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"status": status}).into(),
+        patch: Payload::of_status(status),
         notes: report.note.clone().into_iter().collect(),
         notifications: Vec::new(),
     })
@@ -85,7 +85,10 @@ pub(super) fn conditions(
     (*merged != *instance.conditions).then(|| Action::Status {
         object: ObjectKey::new(Kind::Instance, instance.cluster.clone(), instance.addon.clone()),
         before: Revision::from(&instance.meta),
-        patch: json!({"status": {"conditions": conditions::render(&merged)}}).into(),
+        patch: Payload::of_status(Map::from_iter([(
+            "conditions".to_owned(),
+            conditions::render(&merged),
+        )])),
         notes: note.into_iter().collect(),
         notifications: Vec::new(),
     })
@@ -168,7 +171,7 @@ pub(super) fn addon(addon: &AddOn, summary: &Summary, verdict: Verdict<'_>) -> O
     (!status.is_empty()).then(|| Action::Status {
         object: ObjectKey::new(Kind::AddOn, "", addon.name.clone()),
         before: Revision::from(&addon.meta),
-        patch: json!({"status": status}).into(),
+        patch: Payload::of_status(status),
         notes: verdict.note.into_iter().collect(),
         notifications: summary.notifications.clone(),
     })
@@ -218,11 +221,12 @@ fn render_reference(reference: &Reference) -> Value {
         "group": &*config.of.group,
         "resource": &*config.of.resource,
         "name": &*config.name,
-        "desiredConfig": render_desired(config, &reference.desired),
         "lastObservedGeneration": reference.generation,
         "desiredConfigSpecHash": &*reference.desired,
     });
     if let Some(fields) = rendered.as_object_mut() {
+        let desired = render_desired(config, &reference.desired);
+        fields.insert("desiredConfig".to_owned(), desired);
         if !config.namespace.is_empty() {
             fields.insert("namespace".to_owned(), Value::from(&*config.namespace));
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::addon_status::Summary;
 use super::census::Census;
-use super::types::{Action, Revision};
+use super::types::{Action, Payload, Revision};
 use super::{conditions, owners};
 use store::{Condition, Kind, ObjectKey, Progression, RollUp, Status, View, terms};
 
@@ -110,7 +110,7 @@ fn write(
     (!status.is_empty()).then(|| Action::Status {
         object: key(view),
         before: Revision::from(&known.meta),
-        patch: json!({"status": status}).into(),
+        patch: Payload::of_status(status),
         notes: Vec::new(),
         notifications: Vec::new(),
     })

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::change_event::Note;
 use super::notification::Notification;
@@ -70,6 +70,11 @@ impl Payload {
         let begun = object.strip_suffix('}').unwrap_or(&object);
         let comma = if begun.ends_with('{') { "" } else { "," };
         Self(format!("{begun}{comma}\"{name}\":{text}}}").into_boxed_str())
+    }
+
+    /// Returns the merge patch of a status.
+    pub(crate) fn of_status(status: Map<String, Value>) -> Self {
+        Value::Object(Map::from_iter([("status".to_owned(), Value::Object(status))])).into()
     }
 
     /// Returns its text.

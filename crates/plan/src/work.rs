@@ -135,7 +135,7 @@ impl Body<'_> {
         if let Some(owners) = owners::owned_by(instance, &work.owners) {
             metadata.insert("ownerReferences".to_owned(), Value::Array(owners));
         }
-        let head = json!({"metadata": metadata});
+        let head = Value::Object(Map::from_iter([("metadata".to_owned(), Value::Object(metadata))]));
         if self.digest == work.digest {
             return head.into();
         }

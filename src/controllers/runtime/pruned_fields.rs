@@ -3,13 +3,14 @@
 //! Decides from the hub's own answers, not from its definitions: a client that may write a status may not be allowed to read
 //! those. A part is tried once and left out from then on, until the program starts again. Never leaves out what was kept once.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tracing::warn;
 
-use plan::{Action, Plan};
+use kubernetes::bounds::members;
+use plan::{Action, Payload, Plan};
 use store::Kind;
 
 /// What the hub is known not to keep: kinds with fields of their status.
@@ -19,15 +20,16 @@ pub(super) struct PrunedFields {
 }
 
 impl PrunedFields {
-    /// Compares what was written to a status with the status that the hub answered; returns whether all that was written is lost.
-    pub(super) fn learn(&self, kind: Kind, patch: &Value, status: &Value) -> bool {
-        let Some(written) = patch.get("status").and_then(Value::as_object) else {
+    /// Compares the text of a status patch with the text of the object that the hub answered; returns whether all that was written
+    /// is lost.
+    pub(super) fn learn(&self, kind: Kind, patch: &str, answer: &str) -> bool {
+        let Some(written) = fields_of_status(patch) else {
             return false;
         };
-        let stored = status.as_object();
+        let stored = fields_of_status(answer).unwrap_or_default();
         let lost = written
             .iter()
-            .filter(|(field, value)| says_something(value) && !holds(stored, field));
+            .filter(|(field, says_something)| **says_something && !stored.contains_key(*field));
         for (field, _) in lost {
             if self.lock().insert((kind, field.clone())) {
                 warn!(
@@ -41,14 +43,18 @@ impl PrunedFields {
         written.keys().all(|field| known.contains(&(kind, field.clone())))
     }
 
-    /// Takes out of a status patch what the hub does not keep; returns whether anything is left to write.
-    pub(super) fn strip(&self, kind: Kind, patch: &mut Value) -> bool {
-        let Some(status) = patch.get_mut("status").and_then(Value::as_object_mut) else {
-            return true;
-        };
+    /// Takes out of a status patch what the hub does not keep; nothing if nothing is left to write.
+    pub(super) fn strip(&self, kind: Kind, patch: Payload) -> Option<Payload> {
         let known = self.lock();
+        if known.is_empty() {
+            return Some(patch);
+        }
+        let mut left = patch.value();
+        let Some(status) = left.get_mut("status").and_then(Value::as_object_mut) else {
+            return Some(patch);
+        };
         status.retain(|field, _| !known.contains(&(kind, field.clone())));
-        !status.is_empty()
+        (!status.is_empty()).then(|| left.into())
     }
 
     /// Takes out of a plan what the hub does not keep, so that it is not planned indefinitely.
@@ -57,12 +63,13 @@ impl PrunedFields {
             return;
         }
         plan.actions.retain_mut(|action| match action {
-            Action::Status { object, patch, .. } => {
-                let mut left = patch.value();
-                let is_left = self.strip(object.kind, &mut left);
-                *patch = left.into();
-                is_left
-            }
+            Action::Status { object, patch, .. } => match self.strip(object.kind, patch.clone()) {
+                Some(left) => {
+                    *patch = left;
+                    true
+                }
+                None => false,
+            },
             Action::Create { .. }
             | Action::Replace { .. }
             | Action::Delete { .. }
@@ -76,18 +83,22 @@ impl PrunedFields {
     }
 }
 
-/// An API server may leave out an empty list when it stores an object.
-fn says_something(value: &Value) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
-    }
-}
-
-fn holds(stored: Option<&Map<String, Value>>, field: &str) -> bool {
-    stored.is_some_and(|stored| stored.contains_key(field))
+/// Returns the fields of the status of an object, and whether each says something: an API server may leave out an empty list when
+/// it stores an object. Nothing without a status.
+fn fields_of_status(text: &str) -> Option<BTreeMap<String, bool>> {
+    let mut status = None;
+    members(text, |name, member| {
+        if name == "status" {
+            status = Some(member);
+        }
+    })
+    .ok()?;
+    let mut fields = BTreeMap::new();
+    members(status?.get(), |name, member| {
+        fields.insert(name.into_owned(), !["null", "[]", "{}"].contains(&member.get()));
+    })
+    .ok()?;
+    Some(fields)
 }
 
 #[cfg(test)]
@@ -123,31 +134,30 @@ mod tests {
             ),
         ] {
             let pruned = PrunedFields::default();
-            pruned.learn(Kind::AddOn, &json!({"status": written}), &answered);
-            let mut patch = json!({"status": again});
-            let anything = pruned.strip(Kind::AddOn, &mut patch);
+            let of = |status: &Value| json!({"status": status});
+            pruned.learn(Kind::AddOn, &of(&written).to_string(), &of(&answered).to_string());
+            let stripped = pruned.strip(Kind::AddOn, of(&again).into());
             assert_eq!(
-                anything.then(|| patch["status"].clone()),
-                left,
+                stripped.map(|patch| patch.value()),
+                left.map(|left| of(&left)),
                 "{written} {answered}"
             );
-            let mut other = json!({"status": again});
-            assert!(
-                pruned.strip(Kind::Instance, &mut other),
+            let other = pruned.strip(Kind::Instance, of(&again).into());
+            assert_eq!(
+                other.map(|patch| patch.value()),
+                Some(of(&again)),
                 "another kind is not concerned"
             );
-            assert_eq!(other, json!({"status": again}));
         }
     }
 
     #[test]
     fn a_hub_without_any_status_keeps_nothing_of_it() {
         let pruned = PrunedFields::default();
-        pruned.learn(Kind::AddOn, &json!({"status": {"a": 1}}), &Value::Null);
-        assert!(!pruned.strip(Kind::AddOn, &mut json!({"status": {"a": 2}})));
-        assert!(
-            pruned.strip(Kind::AddOn, &mut json!({"metadata": {"labels": {}}})),
-            "no status, no opinion"
-        );
+        pruned.learn(Kind::AddOn, r#"{"status":{"a":1}}"#, r#"{"metadata":{}}"#);
+        let strip = |patch: Value| pruned.strip(Kind::AddOn, patch.into());
+        assert_eq!(strip(json!({"status": {"a": 2}})), None);
+        let labels = json!({"metadata": {"labels": {}}});
+        assert!(strip(labels).is_some(), "no status, no opinion");
     }
 }

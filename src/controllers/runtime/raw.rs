@@ -12,12 +12,12 @@ use kube::core::{ApiResource, DynamicResourceScope};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use kubernetes::bounds::{MOST_VALUES, ReadError, Size, too_many_values};
 use kubernetes::field::Path;
-use store::{Address, Event, Kind, ObjectKey, has_owners, kept_editors, trim_owners};
+use store::{Address, Event, Kind, ObjectKey, has_owners, kept_editors, terms, trim_owners};
 
 /// Annotation in which `kubectl apply` keeps a copy of the object.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
@@ -89,16 +89,9 @@ impl Raw {
         self.text
     }
 
-    /// Returns a member of the object; null where it has none.
-    pub(super) fn member(&self, name: &str) -> Value {
-        let mut found = Value::Null;
-        // Its text was read before.
-        let _read = kubernetes::bounds::members(&self.text, |known, member| {
-            if known == name {
-                found = serde_json::from_str(member.get()).unwrap_or_default();
-            }
-        });
-        found
+    /// Returns the text of the object.
+    pub(super) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Returns the object, made again: without managed fields; those of an add-on on a cluster are there as far as plans ask about them.
@@ -197,22 +190,45 @@ fn trimmed(text: &str) -> serde_json::Result<Raw> {
 
 /// Reads metadata; managed fields only where something of them is kept.
 fn metadata_of(kind: Option<&str>, text: &RawValue) -> Value {
-    if text.get().starts_with('{') && !kind.is_some_and(has_owners) {
-        return members(text.get(), |name, member| match name {
-            "managedFields" => Value::Null,
-            _ => whole(member, MOST_VALUES).unwrap_or_else(|unread| unread),
-        });
+    if !text.get().starts_with('{') {
+        return serde_json::from_str(text.get()).unwrap_or_default();
     }
-    serde_json::from_str(text.get()).unwrap_or_else(|_| {
-        members(text.get(), |_, member| {
-            whole(member, MOST_VALUES).unwrap_or_else(|unread| unread)
-        })
+    let is_instance = kind == Some(Kind::Instance.address().kind);
+    members(text.get(), |name, member| match name {
+        "managedFields" if is_instance => of_others(member),
+        "managedFields" if !kind.is_some_and(has_owners) => Value::Null,
+        _ => whole(member, MOST_VALUES).unwrap_or_else(|unread| unread),
     })
+}
+
+/// An entry of managed fields, as far as it shows whether it is of interest.
+#[derive(Deserialize)]
+struct Entry<'t> {
+    #[serde(borrow, default)]
+    manager: Cow<'t, str>,
+    #[serde(borrow, default)]
+    subresource: Cow<'t, str>,
+}
+
+/// Reads the managed fields of an instance: not the entries that say nothing about owners, which are most of them.
+fn of_others(text: &RawValue) -> Value {
+    let Ok(entries) = serde_json::from_str::<Vec<&RawValue>>(text.get()) else {
+        return whole(text, MOST_VALUES).unwrap_or_else(|unread| unread);
+    };
+    let is_ours = |entry: &&&RawValue| {
+        let entry = serde_json::from_str::<Entry<'_>>(entry.get());
+        entry.is_ok_and(|entry| entry.manager == terms::FIELD_MANAGER || !entry.subresource.is_empty())
+    };
+    let others = entries.iter().filter(|entry| !is_ours(entry));
+    others
+        .map(|entry| whole(entry, MOST_VALUES).unwrap_or_else(|unread| unread))
+        .collect()
 }
 
 /// Leaves out of metadata what no plan reads.
 fn trim(kind: Option<&str>, metadata: Value) -> Value {
-    let mut object = json!({"kind": kind, "metadata": metadata});
+    let kind_of = ("kind".to_owned(), Value::from(kind));
+    let mut object = Value::Object(Map::from_iter([kind_of, ("metadata".to_owned(), metadata)]));
     // Every item of a list of custom resources says its kind.
     let editors = kept_editors(&object);
     if kind == Some(Kind::Instance.address().kind) {

@@ -234,9 +234,7 @@ async fn apply_one(writer: &Writer, action: Action) -> Result<Option<Expected>, 
             }
             changed(object, &before, seen(&patched))
         }
-        Action::Status { before, patch, .. } => {
-            write_status(writer, &api, object, &before, patch.value()).await
-        }
+        Action::Status { before, patch, .. } => write_status(writer, &api, object, &before, patch).await,
         Action::Delete { before, why, .. } => {
             let conditions = Preconditions {
                 uid: Some(before.uid.to_string()),
@@ -265,21 +263,18 @@ async fn write_status(
     api: &Api<Raw>,
     object: ObjectKey,
     before: &Revision,
-    mut patch: Value,
+    patch: Payload,
 ) -> Result<Option<Expected>, ApplyError> {
-    if !writer.pruned.strip(object.kind, &mut patch) {
+    let Some(patch) = writer.pruned.strip(object.kind, patch) else {
         return Ok(None);
-    }
-    let written = guarded(patch, before);
+    };
+    let written = with_metadata(patch.text(), &guard(before));
     let patched = api
         .patch_status(&object.name, &patching(), &Patch::Merge(&written))
         .await;
     let patched = patched.map_err(|error| failed("patch the status of", &object, error))?;
     debug!(%object, "status written");
-    if writer
-        .pruned
-        .learn(object.kind, &written, &patched.member("status"))
-    {
+    if writer.pruned.learn(object.kind, patch.text(), patched.text()) {
         return Ok(None);
     }
     changed(object, before, seen(&patched))
