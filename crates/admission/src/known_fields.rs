@@ -14,8 +14,8 @@ pub(super) struct Shape {
     group: String,
     version: String,
     resource: String,
-    /// The fields of its schema.
-    definition: Value,
+    /// The fields of its schema, as text: few objects have unknown fields, and a tree takes ten times as much memory.
+    fields: Box<str>,
     pub(super) schema: Schema,
 }
 
@@ -72,7 +72,7 @@ impl Shape {
             version: version.to_owned(),
             resource: resource.to_owned(),
             schema,
-            definition,
+            fields: definition.to_string().into(),
         })
     }
 
@@ -83,20 +83,33 @@ impl Shape {
 
     /// Removes unknown fields. Returns those that users write, the first ones with the closest known field.
     pub(super) fn prune(&self, object: &mut Value) -> Vec<(Path, Option<String>)> {
-        let mut suggestions = 0..MOST_SUGGESTED;
         let removed = self.schema.prune(object);
+        if removed.is_empty() {
+            return Vec::new();
+        }
+        let (fields, mut suggestions) = (self.fields(), 0..MOST_SUGGESTED);
         let paths = removed.iter().map(|path| Path::parse(path)).filter(is_users);
         paths
             .map(|path| {
-                let near = suggestions.next().and_then(|_| self.nearest(&path));
+                let near = suggestions.next().and_then(|_| fields.nearest(&path));
                 (path, near)
             })
             .collect()
     }
 
+    /// Returns the fields of the schema.
+    pub(super) fn fields(&self) -> Fields {
+        Fields(serde_json::from_str(&self.fields).unwrap_or_default())
+    }
+}
+
+/// The fields of a schema.
+pub(super) struct Fields(Value);
+
+impl Fields {
     /// Returns whether the schema has a field.
     pub(super) fn has(&self, path: &Path) -> bool {
-        descend(&self.definition, path.segments()).is_some()
+        descend(&self.0, path.segments()).is_some()
     }
 
     fn nearest(&self, path: &Path) -> Option<String> {
@@ -106,7 +119,7 @@ impl Shape {
             Segment::Entry(name) => name.as_str(),
             Segment::Index(_) => "",
         };
-        let properties = descend(&self.definition, parent.segments())
+        let properties = descend(&self.0, parent.segments())
             .and_then(|schema| schema.get("properties")?.as_object())
             .map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>());
         let near = nearest(name, properties.unwrap_or_default());

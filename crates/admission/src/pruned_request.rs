@@ -7,7 +7,7 @@ use serde_json::value::{RawValue, to_raw_value};
 
 use super::bounds;
 use super::examine::{Case, MOST_OF_A_RULE, bounded};
-use super::known_fields::Shape;
+use super::known_fields::{Fields, Shape};
 use super::request::{FieldsKnownBy, Request, RequestContext};
 use super::rulebook::Rulebook;
 use super::shape::{self, UNKNOWN_FIELD};
@@ -42,10 +42,11 @@ impl PrunedRequest {
                 ..*request
             })
         });
+        let ours = ours.filter(|_| !removed.is_empty()).map(Shape::fields);
         let unknown = removed
             .into_iter()
             .filter(|(path, _)| !renamed.iter().any(|stray| stray.path() == path))
-            .map(|(path, near)| dropped(path, near, ours));
+            .map(|(path, near)| dropped(path, near, ours.as_ref()));
         let dropped = unknown.collect::<Vec<_>>().into_iter().chain(renamed).collect();
         Some(Self {
             object: to_raw_value(&object).ok()?,
@@ -91,10 +92,10 @@ impl PrunedRequest {
     }
 }
 
-fn dropped(path: Path, near: Option<String>, ours: Option<&'static Shape>) -> Violation {
+fn dropped(path: Path, near: Option<String>, ours: Option<&Fields>) -> Violation {
     let detail = "unknown field: the hub's CRD does not have it, so the hub drops it";
     let fault = Fault::bare(Class::Invalid, detail);
-    let is_ours = ours.is_some_and(|shape| shape.has(&path));
+    let is_ours = ours.is_some_and(|fields| fields.has(&path));
     let fault = if path == Path::root().key("spec").key("dependencies") {
         fault.hint("set spec.dependsOn of the AddOnRollout, which has the same effect")
     } else if is_ours {

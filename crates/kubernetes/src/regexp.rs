@@ -2,10 +2,16 @@
 //!
 //! Decides how a Go (RE2) pattern is spelled for the `regex` crate; never decides what a mismatch means.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use regex::{Regex, RegexBuilder};
 
 /// Most memory that one compiled pattern may take, in bytes.
 const SIZE_LIMIT: usize = 1 << 20;
+
+/// How many compiled patterns are shared.
+const MOST_SHARED: usize = 64;
 
 /// A pattern, as written and compiled.
 #[derive(Clone, Debug)]
@@ -17,7 +23,17 @@ pub struct Pattern {
 impl Pattern {
     /// Compiles a pattern; the error reads as Go's `regexp.Compile` would put it, where that is known.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let regex = compile(text)?;
+        // The versions of a CRD, and CRDs that share types, repeat their patterns.
+        static COMPILED: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
+        let mut compiled = COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
+        let regex = match compiled.get(text) {
+            Some(regex) => regex.clone(),
+            None => compile(text)?,
+        };
+        if compiled.len() < MOST_SHARED {
+            compiled.insert(text.to_owned(), regex.clone());
+        }
+        drop(compiled);
         Ok(Self {
             text: text.to_owned(),
             regex,
