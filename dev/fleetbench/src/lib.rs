@@ -17,10 +17,10 @@ mod options;
 mod picture;
 mod process;
 mod proxy;
-mod rename;
 mod report;
 mod run;
 mod scene;
+mod share;
 
 pub use counts::{Call, Counter, Counts};
 pub use error::BenchError;

@@ -35,8 +35,7 @@ pub struct Options {
     /// Number of add-ons on each cluster.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub add_ons: u16,
-    /// Number of controllers that share the add-ons: each is a process that manages every Nth add-on. A command of `--manager`
-    /// needs `--manage marked` for this.
+    /// Number of controllers that share the add-ons: each is a process that sees every Nth add-on.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=16))]
     pub shares: u16,
     /// Command line of the process to measure; `{kubeconfig}`, `{certificate}` and `{key}` are replaced. `none`: it runs elsewhere.
@@ -112,7 +111,7 @@ impl Options {
             Some(command) => Some(command.split_whitespace().map(fill).collect()),
             None => {
                 let rest = if self.shares > 1 {
-                    "serve --only controllers --manage marked --kubeconfig {kubeconfig}"
+                    "serve --only controllers --kubeconfig {kubeconfig}"
                 } else {
                     "serve --bind 127.0.0.1:0 --linger 0 --kubeconfig {kubeconfig} --certificate {certificate} --key {key}"
                 };

@@ -1,17 +1,16 @@
 //! A counting proxy: plain HTTP on loopback in front, a client of the hub behind. Watches stream through it.
 //!
-//! Changes nothing but the address, and the lifecycle of the add-ons of a share, which the manager behind it reads as its own;
-//! credentials are those of the client of the hub. A manager of a share finds no AddOnRollouts: it would delete those of the other
-//! shares.
+//! Changes nothing but the address, and leaves out the objects of other shares of the add-ons, if the manager behind it has a share;
+//! credentials are those of the client of the hub.
 
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
 
-use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, HOST, TRANSFER_ENCODING};
+use http::header::{ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{Request, Response, StatusCode};
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Empty, StreamBody};
-use hyper::body::{Body as HttpBody, Bytes, Frame, Incoming};
+use http_body_util::{BodyExt as _, Empty, Full, StreamBody};
+use hyper::body::{Body as HttpBody, Bytes, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto;
@@ -21,7 +20,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::counts::{Call, Counter};
-use crate::rename::Rename;
+use crate::share::{self, Share};
 
 /// A proxy that listens; dropped, it ends.
 #[derive(Debug)]
@@ -34,14 +33,14 @@ pub struct Proxy {
 impl Proxy {
     /// Starts a proxy to the hub of a client.
     pub async fn start(client: Client, counter: Counter) -> std::io::Result<Self> {
-        Self::start_renaming(client, counter, None).await
+        Self::start_for(client, counter, None).await
     }
 
-    /// Starts a proxy that replaces a word in everything that the hub answers.
-    pub(crate) async fn start_renaming(
+    /// Starts a proxy that shows a share of the add-ons, or all.
+    pub(crate) async fn start_for(
         client: Client,
         counter: Counter,
-        rename: Option<Rename>,
+        share: Option<Share>,
     ) -> std::io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
@@ -49,7 +48,7 @@ impl Proxy {
         let hub = Behind {
             client,
             counter,
-            rename,
+            share,
         };
         tokio::spawn(accept(listener, hub, stop.clone()));
         Ok(Self {
@@ -70,9 +69,6 @@ impl Proxy {
     }
 }
 
-/// Where a hub serves AddOnRollouts.
-const ROLLOUTS: &str = "/apis/tidegate.io/v1alpha1/addonrollouts";
-
 /// A body that streams.
 type Answer = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -81,7 +77,7 @@ type Answer = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 struct Behind {
     client: Client,
     counter: Counter,
-    rename: Option<Rename>,
+    share: Option<Share>,
 }
 
 async fn accept(listener: TcpListener, hub: Behind, stop: CancellationToken) {
@@ -130,9 +126,11 @@ async fn pass(hub: &Behind, request: Request<Incoming>) -> Response<Answer> {
         .uri
         .path_and_query()
         .map_or("/", http::uri::PathAndQuery::as_str);
-    if hub.rename.is_some() && path.starts_with(ROLLOUTS) {
-        return failure(StatusCode::NOT_FOUND);
-    }
+    let is_read = head.method == http::Method::GET;
+    let share = hub
+        .share
+        .filter(|_| is_read)
+        .map(|share| (share, share::Answer::of(&head.uri)));
     head.uri = path.parse().unwrap_or_default();
     let Ok(body) = body.collect().await else {
         return failure(StatusCode::BAD_REQUEST);
@@ -146,9 +144,12 @@ async fn pass(hub: &Behind, request: Request<Incoming>) -> Response<Answer> {
             for name in [CONNECTION, TRANSFER_ENCODING] {
                 response.headers_mut().remove(name);
             }
-            match hub.rename.clone() {
-                Some(rename) => renamed(response, rename),
-                None => response.map(|body| body.map_err(Into::into).boxed_unsync()),
+            match share {
+                Some((share, share::Answer::Watch)) => watched(response, share),
+                Some((share, share::Answer::List)) => listed(response, share).await,
+                Some((_, share::Answer::Whole)) | None => {
+                    response.map(|body| body.map_err(Into::into).boxed_unsync())
+                }
             }
         }
         Err(error) => {
@@ -158,19 +159,34 @@ async fn pass(hub: &Behind, request: Request<Incoming>) -> Response<Answer> {
     }
 }
 
-/// Streams a body with the word replaced.
-fn renamed(response: Response<Body>, mut rename: Rename) -> Response<Answer> {
+/// Streams the events of a share.
+fn watched(response: Response<Body>, share: Share) -> Response<Answer> {
     response.map(|body| {
-        let mut body = Box::pin(body);
+        let (mut body, mut held) = (Box::pin(body), Vec::new());
         let frames = futures::stream::poll_fn(move |context| {
             body.as_mut().poll_frame(context).map(|frame| match frame {
-                Some(Ok(frame)) => Some(Ok(frame.map_data(|data| rename.pass(&data)))),
+                Some(Ok(frame)) => Some(Ok(frame.map_data(|data| {
+                    held.extend_from_slice(&data);
+                    share.lines(&mut held)
+                }))),
                 Some(Err(error)) => Some(Err(error.into())),
-                None => rename.rest().map(|rest| Ok(Frame::data(rest))),
+                None => None,
             })
         });
         StreamBody::new(frames).boxed_unsync()
     })
+}
+
+/// Answers with the objects of a share.
+async fn listed(response: Response<Body>, share: Share) -> Response<Answer> {
+    let (mut head, body) = response.into_parts();
+    let Ok(body) = body.collect().await else {
+        return failure(StatusCode::BAD_GATEWAY);
+    };
+    let text = body.to_bytes();
+    let filtered = share.list(&text).unwrap_or(text);
+    head.headers.remove(CONTENT_LENGTH);
+    Response::from_parts(head, Full::new(filtered).map_err(Into::into).boxed_unsync())
 }
 
 fn failure(status: StatusCode) -> Response<Answer> {

@@ -17,9 +17,9 @@ use crate::options::Options;
 use crate::picture::{Counted, Picture};
 use crate::process::{self, Process, Usage};
 use crate::proxy::Proxy;
-use crate::rename::Rename;
 use crate::report::{Phase, Report};
 use crate::scene;
+use crate::share::Share;
 
 /// How long nothing must be asked until the process counts as idle.
 const QUIET: Duration = Duration::from_secs(2);
@@ -44,8 +44,9 @@ async fn measure(options: &Options, hub: &Hub, folder: &Path) -> Result<Report, 
     let addons = usize::from(options.add_ons);
     let mut managers = Vec::new();
     for share in 0..usize::from(options.shares) {
-        let rename = (options.shares > 1).then(|| Rename::new(&scene::share(share), scene::MARKED));
-        let proxy = Proxy::start_renaming(hub.client.clone(), counter.clone(), rename.flatten());
+        let of = usize::from(options.shares);
+        let part = (of > 1).then_some(Share { number: share, of });
+        let proxy = Proxy::start_for(hub.client.clone(), counter.clone(), part);
         let proxy = proxy.await.map_err(BenchError::Runtime)?;
         let folder = folder.join(share.to_string());
         std::fs::create_dir(&folder).map_err(BenchError::Runtime)?;
@@ -116,7 +117,7 @@ impl Bench {
         scene::prepare(client, addons).await?;
         self.start("start").await?;
         let begun = Instant::now();
-        scene::install(client, addons, options.shares.into()).await?;
+        scene::install(client, addons).await?;
         self.reach("add-ons exist", begun, |now| now.addons >= all)
             .await?;
         self.reach("works exist", begun, |now| now.works >= all).await?;
@@ -138,7 +139,7 @@ impl Bench {
         }
         self.end();
         self.start("restart to idle").await?;
-        if hub.is_own() {
+        if hub.is_own() && self.managers.len() == 1 {
             self.end();
             self.bare().await?;
         }

@@ -11,8 +11,6 @@ use crate::error::BenchError;
 
 /// Name of the first add-on and of the namespace, the placement and the configuration, which all add-ons share.
 pub(crate) const ADDON: &str = "fleetbench";
-/// Annotation that names the manager of an add-on (OCM's addon API).
-pub(crate) const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
 const ADDON_GROUP: &str = "addon.open-cluster-management.io";
 const CLUSTER_GROUP: &str = "cluster.open-cluster-management.io";
 
@@ -133,14 +131,6 @@ pub(crate) fn addon(number: usize) -> String {
     }
 }
 
-/// Returns the lifecycle of the add-ons of one of several managers: as long as [`MARKED`], which only that manager reads instead.
-pub(crate) fn share(number: usize) -> String {
-    format!("share-{number:02}")
-}
-
-/// The lifecycle of add-ons that `tidegate serve --manage marked` manages.
-pub(crate) const MARKED: &str = "tidegate";
-
 /// Writes everything but the add-ons themselves.
 pub(crate) async fn prepare(client: &Client, addons: usize) -> Result<(), BenchError> {
     create(client, NAMESPACE, ADDON, Value::Null).await?;
@@ -153,16 +143,15 @@ pub(crate) async fn prepare(client: &Client, addons: usize) -> Result<(), BenchE
     Ok(())
 }
 
-/// Writes the add-ons, shared out among the managers in turn: from here on time is measured.
-pub(crate) async fn install(client: &Client, addons: usize, managers: usize) -> Result<(), BenchError> {
+/// Writes the add-ons: from here on time is measured.
+pub(crate) async fn install(client: &Client, addons: usize) -> Result<(), BenchError> {
     for number in 0..addons {
-        let lifecycle = (managers > 1).then(|| share(number % managers));
-        install_one(client, &addon(number), lifecycle).await?;
+        install_one(client, &addon(number)).await?;
     }
     Ok(())
 }
 
-async fn install_one(client: &Client, name: &str, lifecycle: Option<String>) -> Result<(), BenchError> {
+async fn install_one(client: &Client, name: &str) -> Result<(), BenchError> {
     let default = |sort: Sort, namespace: Option<&str>| {
         let mut place = json!({"name": if namespace.is_none() { name } else { ADDON }});
         if let Some(namespace) = namespace {
@@ -174,11 +163,7 @@ async fn install_one(client: &Client, name: &str, lifecycle: Option<String>) -> 
         "supportedConfigs": [default(TEMPLATE, None), default(CONFIG, Some(ADDON))],
         "installStrategy": {"type": "Placements", "placements": [{"name": ADDON, "namespace": ADDON}]},
     });
-    let mut object = object(CMA, name, spec);
-    if let Some(lifecycle) = lifecycle {
-        object["metadata"]["annotations"] = json!({LIFECYCLE: lifecycle});
-    }
-    create_object(client, CMA, object).await
+    create_object(client, CMA, object(CMA, name, spec)).await
 }
 
 /// Changes the configuration.
