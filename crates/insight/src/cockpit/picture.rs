@@ -170,6 +170,9 @@ pub struct Pause {
     /// The RolloutProfile that has the pause; absent if the AddOnRollout has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The user who set it, if the webhook recorded it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The field manager that set it, if the hub records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,
