@@ -62,6 +62,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         attention: Attention::of(phase, health.state),
         health,
         eta: ends.rollout,
+        eta_unknown: ends.unknown.map(str::to_owned),
         paused: paused(&pauses),
         pauses,
         approvals: asked(&outlook),
