@@ -63,6 +63,7 @@ mod pure {
     mod rendered_works;
     mod rule_pages;
     mod seeds_admission;
+    mod set_by;
     mod skips;
     mod take_over;
     mod time;

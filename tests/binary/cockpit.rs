@@ -3,6 +3,7 @@
 //! `terminal` has the screen of the TUI.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -355,6 +356,107 @@ fn a_revision_is_listed_with_its_author_and_restored() {
     assert_eq!(owned.expect("it has undone")["fieldsV1"], json!({"f:spec": {}}));
 }
 
+/// Writes a kubeconfig with which requests are those of another user.
+fn acting_as(dev: &Dev, user: &str) -> PathBuf {
+    let text = std::fs::read_to_string(&dev.kubeconfig).expect("the kubeconfig");
+    let mut config: Value = serde_saphyr::from_str(&text).expect("YAML");
+    let identity = config.pointer_mut("/users/0/user").expect("a user");
+    identity["as"] = json!(user);
+    identity["as-groups"] = json!(["system:masters"]);
+    let path = dev.kubeconfig.with_file_name(user);
+    std::fs::write(&path, config.to_string()).expect("it can be written");
+    path
+}
+
+#[test]
+fn the_users_of_a_pause_and_of_a_freeze_are_shown() {
+    let dev = Dev::start(&["--clusters", "2"]);
+    until(&dev, "it is installed", |picture| picture["phase"] == "Done");
+    let (alice, bob) = (acting_as(&dev, "alice"), acting_as(&dev, "bob"));
+    let of_alice = alice.to_string_lossy();
+    let paused = run(&[
+        "rollout",
+        "pause",
+        "helloworld",
+        "--reason",
+        "INC-42",
+        "--kubeconfig",
+        &of_alice,
+    ]);
+    assert!(paused.ok, "{}", paused.stderr);
+    let picture = until(&dev, "it is paused", |picture| {
+        picture["pauses"][0]["user"] == "alice"
+    });
+    assert_eq!(
+        picture["pauses"][0]["manager"], "tidegate-rollout-pause",
+        "{picture}"
+    );
+    let status = at(&dev, &["rollout", "status", "helloworld"]);
+    let told = "all placements are paused (INC-42), set by alice (tidegate-rollout-pause) at ";
+    assert!(status.stdout.contains(told), "{}", status.stdout);
+
+    // A pause in Git, and its end there.
+    let git = |spec: Value| {
+        let manifest = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout",
+            "metadata": {"name": "helloworld"}, "spec": spec});
+        let manifest = manifest.to_string();
+        let apply = [
+            "apply",
+            "--server-side",
+            "--force-conflicts",
+            "--field-manager=git",
+            "-f",
+            "-",
+        ];
+        let applied = kubectl(&bob, &apply, &manifest);
+        assert!(applied.ok, "{}", applied.stderr);
+    };
+    assert!(at(&dev, &["rollout", "resume", "helloworld"]).ok);
+    git(json!({"addon": "helloworld", "pause": {"reason": "release day"}}));
+    let picture = until(&dev, "it is paused again", |picture| {
+        picture["pauses"][0]["user"] == "bob"
+    });
+    assert_eq!(picture["pauses"][0]["manager"], "git", "{picture}");
+    git(json!({"addon": "helloworld"}));
+    until(&dev, "it is resumed", |picture| picture["pauses"] == json!([]));
+    let settings = dev.read(&["addonrollout", "helloworld"]);
+    assert_eq!(
+        settings["metadata"]["annotations"]["tidegate.io/set-by"],
+        Value::Null,
+        "{settings}"
+    );
+
+    let of_bob = bob.to_string_lossy();
+    let frozen = run(&[
+        "rollout",
+        "freeze",
+        "holidays",
+        "--reason",
+        "year end",
+        "--kubeconfig",
+        &of_bob,
+    ]);
+    assert!(frozen.ok, "{}", frozen.stderr);
+    dev.succeed(
+        &[
+            &["patch"],
+            &CONFIG[..],
+            &["--type=merge", "-p", &greeting("ahoy")],
+        ]
+        .concat(),
+    );
+    let told = ": year end, set by bob (tidegate-rollout-freeze) at ";
+    let begun = Instant::now();
+    loop {
+        let why = at(&dev, &["why", "helloworld", "cluster1"]);
+        if why.stdout.contains(told) {
+            break;
+        }
+        assert!(begun.elapsed() < SHOWN_WITHIN, "{}{}", why.stdout, why.stderr);
+        sleep(Duration::from_millis(200));
+    }
+}
+
 #[test]
 fn lists_clusters_and_forecasts_follow_the_conventions_of_kubectl() {
     let dev = Dev::start(&["--clusters", "2"]);
@@ -366,7 +468,7 @@ fn lists_clusters_and_forecasts_follow_the_conventions_of_kubectl() {
     assert_eq!(none.stdout, "no rollouts match\n");
     assert!(at(&dev, &["rollout", "pause", "helloworld", "--reason", "INC-42"]).ok);
     let wide = at(&dev, &["rollout", "list", "-o", "wide"]);
-    let told = "all placements are paused (INC-42), set by tidegate-rollout-pause at ";
+    let told = "all placements are paused (INC-42), set by admin (tidegate-rollout-pause) at ";
     assert!(wide.stdout.contains(told), "{}", wide.stdout);
     assert!(
         wide.stdout

@@ -276,6 +276,7 @@ async fn what_a_rule_denies_is_stored_in_no_way() {
         install/namespace
         install/placement-space
         metadata/value
+        rollout/author
         rollout/checks
         rollout/on-failure
         rollout/placements

@@ -23,6 +23,11 @@ fn wish(cluster: &str, spec: &Value) -> Value {
         "metadata": { "name": "placed", "namespace": cluster, "labels": { "team": "fruit" } }, "spec": spec })
 }
 
+/// The settings of the rollouts of an add-on as Git says them.
+fn settings(spec: &Value) -> Value {
+    json!({ "apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout", "metadata": { "name": "rolling" }, "spec": spec })
+}
+
 /// Manifests that leave to the hub what they can leave to it.
 fn manifests() -> Vec<Value> {
     let configs = json!([{ "group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs",
@@ -37,6 +42,9 @@ fn manifests() -> Vec<Value> {
         json!({ "apiVersion": ADDON, "kind": "ClusterManagementAddOn", "metadata": { "name": "minimal" }, "spec": {} }),
         json!({ "apiVersion": ADDON, "kind": "ClusterManagementAddOn", "metadata": { "name": "rolling" },
             "spec": { "installStrategy": { "type": "Placements", "placements": [placement] } } }),
+        settings(&json!({ "addon": "rolling", "pause": { "reason": "holidays" } })),
+        json!({ "apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutFreeze", "metadata": { "name": "later" },
+            "spec": { "reason": "year end", "from": "2999-01-01T00:00:00Z" } }),
     ]
 }
 
@@ -112,6 +120,30 @@ async fn fills_in_and_keeps(tool: &dyn Tool) {
     scene.stop().await;
 }
 
+/// The webhook records who set a pause, and the record leaves nothing behind when Git removes the pause.
+async fn removes_a_pause(tool: &dyn Tool) {
+    let scene = Scene::start().await;
+    let paused = settings(&json!({ "addon": "rolling", "pause": {} }));
+    let resumed = settings(&json!({ "addon": "rolling" }));
+    for _ in 0..2 {
+        scene.apply(tool, &paused).await;
+        let live = scene.live(&paused).await;
+        let set_by = live["metadata"]["annotations"]["tidegate.io/set-by"].as_str();
+        assert!(set_by.is_some_and(|line| line.starts_with("* ")), "{live:#}");
+        assert_eq!(scene.difference(tool, &paused).await, None);
+        scene.apply(tool, &resumed).await;
+        let live = scene.live(&resumed).await;
+        assert_eq!(live["spec"], json!({ "addon": "rolling" }), "{live:#}");
+        assert_eq!(
+            live.pointer("/metadata/annotations/tidegate.io~1set-by"),
+            None,
+            "{live:#}"
+        );
+        assert_eq!(scene.difference(tool, &resumed).await, None);
+    }
+    scene.stop().await;
+}
+
 /// A tool that could not see drift would make every test above worthless.
 async fn sees_real_drift(tool: &dyn Tool) {
     let scene = Scene::start().await;
@@ -142,6 +174,11 @@ macro_rules! stories {
         #[tokio::test(flavor = "multi_thread")]
         async fn the_gates_default_is_filled_in_and_kept() {
             fills_in_and_keeps(&$value).await;
+        }
+
+        #[tokio::test(flavor = "multi_thread")]
+        async fn a_removed_pause_ends() {
+            removes_a_pause(&$value).await;
         }
 
         #[tokio::test(flavor = "multi_thread")]

@@ -40,8 +40,16 @@ impl Asked {
 
     /// Decides the request for one of the webhooks, with a rulebook.
     pub(crate) fn under(&self, rulebook: &Rulebook, webhook: Webhook, facts: &Facts) -> Verdict {
-        // Only decisions about changes have an author.
-        let is_decision = self.object.get("kind").and_then(Value::as_str) == Some("RolloutApproval");
+        // Only decisions about changes, pauses and freezes have an author.
+        let kind = self.object.get("kind").and_then(Value::as_str);
+        let is_decision = [
+            "RolloutApproval",
+            "AddOnRollout",
+            "RolloutProfile",
+            "RolloutFreeze",
+        ]
+        .map(Some)
+        .contains(&kind);
         let user = to_raw_value(&serde_json::json!({"username": "lead"})).expect("JSON");
         let circumstances = RequestContext {
             user: is_decision.then_some(&*user),

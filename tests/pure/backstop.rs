@@ -137,9 +137,13 @@ fn update(old: &Value, object: &Value) -> Asked {
     }
 }
 
-/// Whatever the webhooks admit, the backstop admits; what both judge, they refuse by the same rule.
+/// Whatever the webhooks admit, with what they change, the backstop admits; what both judge, they refuse by the same rule.
 fn agrees(asked: &Asked, facts: &Facts) -> Result<(), TestCaseError> {
-    let refused = refusals(asked);
+    let mut asked = asked.clone();
+    let changed = asked.at(Webhook::Mutate, facts);
+    let fits = json_patch::patch(&mut asked.object, changed.patch());
+    prop_assert!(fits.is_ok(), "{fits:?}");
+    let refused = refusals(&asked);
     if refused.is_empty() {
         return Ok(());
     }
@@ -211,6 +215,39 @@ fn a_decision_cannot_have_the_name_of_another_user_without_the_webhook() {
         let refused = refusals(&update(old, new));
         let expected = "spec.decision.by: Invalid value: \"jane\": must be the user of the request, or absent [approval/author]";
         assert_eq!(refused, [("approval/author", expected.to_owned())]);
+    }
+}
+
+#[test]
+fn a_pause_cannot_have_the_name_of_another_user_without_the_webhook() {
+    let rollout = |lines: Option<&str>, pause: Value| {
+        let mut object = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "AddOnRollout",
+            "metadata": {"name": "a"}, "spec": {"addon": "a", "pause": pause}});
+        if let Some(lines) = lines {
+            object["metadata"]["annotations"] = json!({"tidegate.io/set-by": lines});
+        }
+        object
+    };
+    let of = |user: &str| format!("* 2030-01-01T00:00:00Z {user}");
+    let (jane, lead) = (of("jane"), of("lead"));
+    let old = rollout(Some(&jane), json!({}));
+    let both = format!("{jane}\ndefault/edge 2030-01-01T00:00:00Z lead");
+    for admitted in [None, Some(jane.as_str()), Some(&lead), Some(&both)] {
+        let object = rollout(admitted, json!({"reason": "it is fine"}));
+        assert_eq!(refusals(&update(&old, &object)), [], "{admitted:?}");
+    }
+    let plain = rollout(None, json!({}));
+    assert_eq!(refusals(&Asked::create(plain.clone())), []);
+    assert_eq!(refusals(&update(&plain, &rollout(Some(&lead), json!({})))), []);
+    let expected = "metadata.annotations[tidegate.io/set-by]: Invalid value: each new line must end with the user of the request; remove the \
+                    annotation [rollout/author]";
+    let more = format!("{both}\ndefault/west 2030-01-01T00:00:00Z jane");
+    for forged in [jane.as_str(), &more, "", "jane", "* 2030 lead\n"] {
+        let object = rollout(Some(forged), json!({}));
+        let refused = refusals(&update(&plain, &object));
+        assert_eq!(refused, [("rollout/author", expected.to_owned())], "{forged:?}");
+        let refused = refusals(&Asked::create(object));
+        assert_eq!(refused, [("rollout/author", expected.to_owned())], "{forged:?}");
     }
 }
 

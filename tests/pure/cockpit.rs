@@ -154,9 +154,9 @@ fn an_upgrade_is_shown_in_two_waves_in_the_order_in_which_people_count() {
           health  Progressing
           change  OpenShift 4.12.0
           ETA     in about 5h (no cluster upgrade has completed yet; each is assumed to take 1h)
-        ├─ canary clusters    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · mandatory · deadline 3h
+        ├─ canary clusters    ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒ 0/1 · ETA 1h · mandatory · deadline 3h
         │     updating   c1
-        └─ the other clusters ░░░░░░░░░░░░░░░░░░░░ 0/11 · waiting · batch 1 of 4 · 3 at once · deadline 3h …
+        └─ the other clusters ░░░░░░░░░░░░░░░░░░░░ 0/11 · waiting · ETA 5h · batch 1 of 4 · 3 at once · …
               waiting    c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12
                          the canary clusters are not complete (spec.upgradeStrategy.canaryClusters)
     "]]

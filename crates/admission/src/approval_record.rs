@@ -5,14 +5,13 @@
 use json_patch::{AddOperation, Patch, PatchOperation};
 use serde_json::Value;
 
+use super::author::Author;
 use super::request::{Request, Webhook};
 use super::subject::{Approval, Kind as _};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use kubernetes::field::{Class, Fault, Path, Violation, quoted};
 
 pub(super) const AUTHOR: &str = "approval/author";
-/// The time is that of the first webhook; the second one is called later.
-const LATER: SignedDuration = SignedDuration::from_mins(1);
 /// What makes a decision another one.
 const DECIDES: [&str; 3] = ["result", "content", "reason"];
 
@@ -38,7 +37,8 @@ pub(super) fn addition(request: &Request<'_>, object: &Value, old: Option<&Value
     if !is_new(decision, before) {
         return Patch::default();
     }
-    let values = [("by", author.name), ("at", author.at)];
+    let at = author.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let values = [("by", author.name), ("at", at)];
     let added = values.into_iter().filter_map(|(key, value)| {
         let given = text(decision, key);
         let is_open = given.is_empty() || before.is_some_and(|before| text(before, key) == given);
@@ -86,34 +86,11 @@ pub(super) fn faults(request: &Request<'_>, object: &Value, old: Option<&Value>)
         );
         wrong.push(Fault::of_text(Class::Invalid, by, right).at(path.key("by"), AUTHOR));
     }
-    let is_now = at.parse::<Timestamp>().is_ok_and(|at| {
-        let apart = author.now.duration_since(at).abs();
-        apart <= LATER
-    });
-    if !is_now {
+    if !at.parse::<Timestamp>().is_ok_and(|at| author.is_now(at)) {
         let right = "must be the time of the request, or absent";
         wrong.push(Fault::of_text(Class::Invalid, at, right).at(path.key("at"), AUTHOR));
     }
     wrong
-}
-
-struct Author {
-    name: String,
-    at: String,
-    now: Timestamp,
-}
-
-impl Author {
-    /// The user and the time of a request; absent without a request, as in an audit.
-    fn of(request: &Request<'_>) -> Option<Self> {
-        let user = request.circumstances.read_user()?;
-        let now = request.circumstances.now?;
-        Some(Self {
-            name: user.username,
-            at: now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            now,
-        })
-    }
 }
 
 fn decision(object: &Value) -> Option<&Value> {

@@ -14,10 +14,14 @@ use serde_json::{Value, json};
 
 use super::approval_record::AUTHOR;
 use super::bounds;
+use super::set_by_record::{RESOURCES, SETTER};
 use super::subject::{Approval, Kind as _};
-use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, conditions, own, rule_of_addons};
+use super::webhook_configurations::{ADDON_RESOURCES, a_new_spec, all_of, conditions, own, rule_of_addons};
 use ::kubernetes::bounds::{MOST_ITEMS, MOST_VALUES};
 use api::conversion::place_in_v1beta1;
+use api::names::OWN_GROUP;
+use api::names::annotations::SET_BY;
+use api::v1alpha1::VERSION;
 use kubernetes::field::{Fault, Path};
 use model::{Limit, ProgressDeadline, RolloutKind, Scalar, Soak, Tolerance, rule};
 
@@ -62,7 +66,7 @@ pub fn backstop() -> Vec<BackstopPolicy> {
         policy(
             field.rule(),
             &rule_of_addons(&["clustermanagementaddons"], &CHANGES),
-            &field.may_be_wrong(),
+            [changed_spec(), ("may-be-wrong", field.may_be_wrong())],
             &validations_of_field(field),
         )
     };
@@ -71,17 +75,47 @@ pub fn backstop() -> Vec<BackstopPolicy> {
     let of_bounds = policy(
         bounds::RULE,
         &rule_of_addons(&ADDON_RESOURCES, &CHANGES),
-        &may_be_too_large(&collections),
+        [changed_spec(), ("may-be-wrong", may_be_too_large(&collections))],
         &validations,
     );
     let of_author = policy(
         AUTHOR,
         &own(Approval::RESOURCE, &CHANGES),
-        &has("object", &AUTHOR_PATH),
+        [changed_spec(), ("may-be-wrong", has("object", &AUTHOR_PATH))],
         &[validation_of_author()],
     );
     let of_fields = fields.into_iter().map(of_field);
-    of_fields.chain([of_author, of_bounds]).collect()
+    of_fields.chain([of_author, of_setter(), of_bounds]).collect()
+}
+
+fn changed_spec() -> (&'static str, String) {
+    ("changes-the-spec", a_new_spec())
+}
+
+/// Without the webhook, a user could record another user as the one who has set a pause or a freeze.
+fn of_setter() -> BackstopPolicy {
+    let resources = all_of(OWN_GROUP, VERSION, &RESOURCES, &CHANGES);
+    let annotation = |root: &str| format!("{root}.metadata.annotations['{SET_BY}']");
+    let has =
+        |root: &str| format!("has({root}.metadata.annotations) && '{SET_BY}' in {root}.metadata.annotations");
+    let (new, old) = (annotation("object"), annotation("oldObject"));
+    let (has_new, has_old) = (has("object"), has("oldObject"));
+    let changes = format!("request.operation != 'UPDATE' || !({has_new}) || !({has_old}) || {new} != {old}");
+    let is_known = format!("request.operation == 'UPDATE' && {has_old} && line in {old}.split('\\n')");
+    let user = "has(request.userInfo.username) && line.split(' ', 3)[2] == request.userInfo.username";
+    let path = Path::root().key("metadata").key("annotations").entry(SET_BY);
+    let right = "each new line must end with the user of the request; remove the annotation";
+    let validation = json!({
+        "expression": format!("{new}.split('\\n').all(line, {is_known} || size(line.split(' ', 3)) == 3 && {user})"),
+        "message": format!("{path}: Invalid value: {right} [{SETTER}]"),
+        "reason": "Forbidden",
+    });
+    policy(
+        SETTER,
+        &resources,
+        [("changes-the-annotation", changes), ("may-be-wrong", has_new)],
+        &[validation],
+    )
 }
 
 const CHANGES: [&str; 2] = ["CREATE", "UPDATE"];
@@ -105,18 +139,18 @@ fn validation_of_author() -> Value {
     })
 }
 
-/// Returns a policy of validations. They hold for every object for which `may_be_wrong` is false.
+/// Returns a policy of validations. They hold for every request for which one of the conditions is false.
 fn policy(
     rule: &'static str,
     resources: &Value,
-    may_be_wrong: &str,
+    [change, may_be_wrong]: [(&'static str, String); 2],
     validations: &[Value],
 ) -> BackstopPolicy {
     let name = format!("tidegate-{}", rule.replace('/', "-"));
     let metadata = json!({"name": name, "labels": {"app.kubernetes.io/name": "tidegate"}});
     // Separate from the comparison with the stored spec, because each one has the cost limit of one expression.
-    let mut conditions = conditions(("changes-the-spec", a_new_spec()));
-    conditions.insert(1, ("may-be-wrong", may_be_wrong.to_owned()));
+    let mut conditions = conditions(change);
+    conditions.insert(1, may_be_wrong);
     let conditions = conditions.into_iter();
     let conditions: Vec<Value> = conditions
         .map(|(name, expression)| json!({"name": name, "expression": expression}))

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::approval_record;
 use super::metadata;
 use super::rules::Ruled;
+use super::set_by_record;
 use super::shape;
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Operations, Placement,
@@ -33,7 +34,7 @@ pub fn catalogue() -> Vec<Entry> {
     let mut entries: BTreeMap<&'static str, Entry> = BTreeMap::new();
     for (id, doc) in shape::DOCS
         .into_iter()
-        .chain([metadata::DOC, approval_record::DOC])
+        .chain([metadata::DOC, approval_record::DOC, set_by_record::DOC])
     {
         entries.insert(id, entry(id, doc, Operations::CreateAndUpdate, true));
     }
@@ -121,7 +122,7 @@ mod tests {
                 + docs::<AddonPolicy>(id)
         };
         for Entry { id, .. } in catalogue().iter().filter(|entry| {
-            !["schema/", "metadata/", "approval/author"]
+            !["schema/", "metadata/", "approval/author", "rollout/author"]
                 .iter()
                 .any(|family| entry.id.starts_with(family))
         }) {

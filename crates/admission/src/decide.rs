@@ -21,6 +21,7 @@ use super::ratchet;
 use super::request::{FieldsKnownBy, MetadataPart, Operation, Request, Webhook};
 use super::rulebook::Rulebook;
 use super::rules;
+use super::set_by_record;
 use super::shape::{self, Shape};
 use super::subject::{
     Addon, AddonPolicy, Approval, ClusterAddon, DeploymentConfig, Freeze, HubConfig, Kind, Placement,
@@ -133,8 +134,10 @@ fn metadata_alone(request: &Request<'_>, object: &Value, old: Option<&Value>) ->
 }
 
 fn rules_read_what_differs(request: &Request<'_>, object: &Value, old: &Value) -> bool {
+    let of_record = set_by_record::metadata_read(request.resource);
     rules::metadata_read(request.resource)
         .into_iter()
+        .chain(of_record)
         .any(|(part, key)| {
             let values = |of| -> Vec<(&String, &Value)> {
                 let of: &Value = of;
@@ -188,9 +191,12 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     let record = upgrade_record::addition(request, &form.stored, old, facts, &rulebook.keys);
     form.add(&record);
     patch.0.extend(record.0);
-    let author = approval_record::addition(request, &form.stored, old);
-    form.add(&author);
-    patch.0.extend(author.0);
+    let of_author = set_by_record::findings(request, &form.stored, old);
+    let set_by = set_by_record::addition(request, &form.stored, old);
+    for author in [approval_record::addition(request, &form.stored, old), set_by] {
+        form.add(&author);
+        patch.0.extend(author.0);
+    }
     let faults = form.faults(shape, old, request.circumstances.stop);
     let found = by_kind(&case, form.seen(), old);
     let shapely = rulebook
@@ -209,6 +215,7 @@ fn judge(request: &Request<'_>, opened: Opened, facts: &Facts, rulebook: &Rulebo
     for fault in of_request {
         findings.deny(fault);
     }
+    findings.extend(of_author);
     let mut of_policies = added.findings;
     of_policies.extend(judged.findings);
     if only_keepers_differ {

@@ -5,6 +5,7 @@
 
 mod approval_body;
 mod approval_record;
+mod author;
 mod backstop;
 mod body;
 mod bounds;
@@ -27,6 +28,7 @@ mod request;
 mod rollout_body;
 mod rulebook;
 mod rules;
+mod set_by_record;
 mod shape;
 mod step_budget;
 mod subject;

@@ -75,6 +75,9 @@ pub fn configurations(endpoint: &Endpoint, ca_pem: Option<&str>) -> [Value; 2] {
             rule_of_addons(&ADDON_RESOURCES, &["CREATE", "UPDATE"]),
             upgrades(&["CREATE", "UPDATE"]),
             own(Approval::RESOURCE, &["CREATE", "UPDATE"]),
+            own(Freeze::RESOURCE, &["CREATE", "UPDATE"]),
+            own(Rollout::RESOURCE, &["CREATE", "UPDATE"]),
+            own(Profile::RESOURCE, &["CREATE", "UPDATE"]),
             replica_sets(),
             policies(),
         ]),
@@ -254,11 +257,16 @@ fn deletions(version: &str, resource: &str) -> Value {
 }
 
 fn rule_of(group: &str, version: &str, resource: &str, operations: &[&str]) -> Value {
+    all_of(group, version, &[resource], operations)
+}
+
+/// Several resources of one version.
+pub(super) fn all_of(group: &str, version: &str, resources: &[&str], operations: &[&str]) -> Value {
     json!({
         "apiGroups": [group],
         "apiVersions": [version],
         "operations": operations,
-        "resources": [resource],
+        "resources": resources,
         "scope": "*",
     })
 }
@@ -510,6 +518,9 @@ mod tests {
         }
         let expected = [
             r#""Ignore" ["CREATE","UPDATE"] 5"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
+            r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,
             r#""Ignore" ["CREATE","UPDATE"] 1"#,

@@ -80,6 +80,9 @@ pub mod annotations {
     /// On a ManagedClustersUpgrade: the record that its author may use placements of other namespaces. The webhook writes it; a
     /// user who may use them sets another value to renew it.
     pub const PLACEMENT_ACCESS: &str = "tidegate.io/placement-access";
+    /// On an AddOnRollout, RolloutProfile or RolloutFreeze: who set each pause or the freeze, and when, one line each: `PART TIME USER`.
+    /// PART is `namespace/name` of a placement, or `*`. The webhook writes it and replaces any other value.
+    pub const SET_BY: &str = "tidegate.io/set-by";
     /// On a ManagedClustersUpgrade: a new value retries the clusters that have failed.
     pub const UPGRADE_RETRY: &str = "cluster.open-cluster-management.io/mcu-retry";
     /// On a ManagedCluster: its image mirrors.

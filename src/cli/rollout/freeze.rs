@@ -14,18 +14,12 @@ use super::write::refused;
 use crate::cli::print::print;
 use crate::cli::{CliError, connect};
 use crate::controllers::resource;
-use insight::cockpit::SteerClient;
 use kubernetes::field::{Path, Shown, nearest, quoted};
 use model::Freeze;
 use store::Kind;
 
-/// Returns the field manager of what `freeze` writes.
-const fn manager(client: SteerClient) -> &'static str {
-    match client {
-        SteerClient::CommandLine => "tidegate-rollout-freeze",
-        SteerClient::WebPage => "tidegate-web-freeze",
-    }
-}
+/// The field manager of every client: server-side apply then replaces all fields of a freeze, whichever client has set them.
+const MANAGER: &str = "tidegate-rollout-freeze";
 
 /// The flags make no freeze.
 #[derive(Debug, thiserror::Error)]
@@ -40,14 +34,7 @@ struct Unknown(String, String);
 pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
     let [told, scope] = connect::serving_runtime()?.block_on(async {
         let client = connect::client(connect::config_of(&args.hub).await?)?;
-        begin(
-            client,
-            &args.name,
-            &args.fields,
-            args.dry_run,
-            SteerClient::CommandLine,
-        )
-        .await
+        begin(client, &args.name, &args.fields, args.dry_run).await
     })?;
     print(&Shown::line(&told))?;
     print(&Shown::line(&format!("  {scope}")))?;
@@ -69,7 +56,6 @@ pub(in crate::cli) async fn begin(
     name: &str,
     fields: &FreezeFields,
     dry_run: bool,
-    by: SteerClient,
 ) -> Result<[String; 2], CliError> {
     let now = Timestamp::now();
     let (spec, read) = read(fields, now)?;
@@ -83,7 +69,7 @@ pub(in crate::cli) async fn begin(
         "metadata": {"name": name}, "spec": spec});
     let params = PatchParams {
         dry_run,
-        field_manager: Some(manager(by).to_owned()),
+        field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     };
     let stored = freezes(client).patch(name, &params, &Patch::Apply(&object)).await;

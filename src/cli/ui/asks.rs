@@ -105,9 +105,7 @@ impl Reader {
         let fields = begins.map(fields_of).transpose()?;
         let client = self.client(token.as_ref())?;
         let text = match fields {
-            Some(fields) => begin_freeze(client, &name, &fields, dry_run, SteerClient::WebPage)
-                .await?
-                .join("\n"),
+            Some(fields) => begin_freeze(client, &name, &fields, dry_run).await?.join("\n"),
             None => end_freeze(client, &name, dry_run).await?,
         };
         Ok(json!({"dryRun": dry_run, "text": text}))

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::cli::CliError;
 use crate::controllers::resource;
-use insight::cockpit::{Target, TargetKind};
+use insight::cockpit::{Target, TargetKind, set_by_text};
 use kubernetes::field::Path;
 use model::Freeze;
-use store::Kind;
+use store::{Kind, freeze_set_by};
 
 /// Returns the settings of a rollout, its approvals, its profile and its checks, and the freezes of the hub. Kinds that the user may not
 /// list are named in `missing`.
@@ -23,7 +23,9 @@ pub(super) async fn settings_of(client: &Client, target: &Target) -> Result<Valu
         if found.is_none() {
             missing.push(kind.address().resource);
         }
-        Ok(found.unwrap_or_default())
+        let mut found = found.unwrap_or_default();
+        found.iter_mut().for_each(drop_managed_fields);
+        Ok(found)
     };
     let (rollouts, approvals) = (read(Kind::Rollout).await?, read(Kind::Approval).await?);
     let (profiles, checks) = (read(Kind::Profile).await?, read(Kind::Check).await?);
@@ -88,7 +90,17 @@ fn freeze(object: &Value, now: Timestamp) -> (usize, Value) {
         Some(_) => (2, "Planned"),
     };
     let name = text(object, "/metadata/name");
-    (order, json!({"name": name, "state": state, "spec": spec}))
+    let set_by = freeze_set_by(object).as_ref().map(set_by_text);
+    (
+        order,
+        json!({"name": name, "state": state, "spec": spec, "setBy": set_by}),
+    )
+}
+
+fn drop_managed_fields(object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+    }
 }
 
 /// Returns whether settings list a check, for all placements or for one.
@@ -109,7 +121,7 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// Returns all objects of a kind, without their managed fields; nothing where the user may not list them, or the hub has no such kind.
+/// Returns all objects of a kind; nothing where the user may not list them, or the hub has no such kind.
 async fn listed(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
     let found = match api.list(&ListParams::default()).await {
@@ -117,10 +129,9 @@ async fn listed(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliEr
         Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => return Ok(None),
         Err(error) => return Err(CliError::acting("read the hub")(error)),
     };
-    let each = found.into_iter().filter_map(|mut object| {
-        object.metadata.managed_fields = None;
-        serde_json::to_value(object).ok()
-    });
+    let each = found
+        .into_iter()
+        .filter_map(|object| serde_json::to_value(object).ok());
     Ok(Some(each.collect()))
 }
 
@@ -144,10 +155,17 @@ mod tests {
             (json!({"reason": "r", "until": "tomorrow"}), (0, "Invalid")),
         ];
         for (spec, (order, state)) in rows {
-            let (at, told) = freeze(&json!({"metadata": {"name": "x"}, "spec": spec}), now);
+            let annotations = json!({"tidegate.io/set-by": "* 2026-12-19T00:00:00Z alice"});
+            let metadata = json!({"name": "x", "annotations": annotations});
+            let (at, told) = freeze(&json!({"metadata": metadata, "spec": spec}), now);
             assert_eq!(
-                (at, &told["state"], &told["name"]),
-                (order, &json!(state), &json!("x"))
+                (at, &told["state"], &told["name"], &told["setBy"]),
+                (
+                    order,
+                    &json!(state),
+                    &json!("x"),
+                    &json!("alice at 2026-12-19 00:00:00Z")
+                )
             );
         }
     }

@@ -7,7 +7,7 @@ import { ago, counted, countdown, el, make, put } from "./words.js";
 const STATE = { Active: ["in force", "wait"], Planned: ["planned", "wait"], Ended: ["ended", "good"], Invalid: ["invalid: it stops all changes", "bad"] };
 
 /** What a freeze applies to, why, and until when. */
-export function freeze({ name, state, spec }) {
+export function freeze({ name, state, spec, setBy }) {
   const item = make("li", "", { "data-freeze": name, "data-state": state });
   const [word, tone] = STATE[state];
   item.append(make("strong", `RolloutFreeze ${name}`), " ", make("span", word, { class: "phase", "data-tone": tone }), `: ${spec.reason || "no reason"}`);
@@ -18,7 +18,7 @@ export function freeze({ name, state, spec }) {
   if (spec.clusterSelector) item.append(`. Clusters: ${labels.join(", ") || "by expressions"}`);
   if (spec.addOns) item.append(`. Add-ons: ${spec.addOns.join(", ")}`);
   if (spec.upgrades === false) item.append(". Cluster upgrades continue");
-  item.append(". ");
+  item.append(setBy ? `. Set by ${setBy}. ` : ". ");
   return item;
 }
 

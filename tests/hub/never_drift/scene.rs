@@ -214,12 +214,13 @@ impl Scene {
             field_manager: Some("kubectl-client-side-apply".to_owned()),
             ..PatchParams::default()
         };
-        if api
-            .get_opt(name(manifest))
-            .await
-            .expect("the hub answers")
-            .is_none()
-        {
+        let live = api.get_opt(name(manifest)).await.expect("the hub answers");
+        if let Some(live) = &live {
+            let annotations = live.metadata.annotations.as_ref();
+            let last = annotations.and_then(|all| serde_json::from_str(all.get(LAST_APPLIED)?).ok());
+            remove_omitted(&last.unwrap_or_default(), &mut wanted);
+        }
+        if live.is_none() {
             let object = serde_json::from_value(wanted).expect("an object");
             let params = PostParams {
                 field_manager: params.field_manager,
@@ -345,4 +346,15 @@ fn plain<E: Display>(outcome: Result<DynamicObject, E>, manifest: &Value) -> Val
 /// When a test stops waiting.
 fn patience() -> Instant {
     Instant::now() + Duration::from_mins(1)
+}
+
+/// Removes what was applied last and is in the manifest no more.
+fn remove_omitted(last: &Value, wanted: &mut Value) {
+    for (key, was) in last.as_object().into_iter().flatten() {
+        match wanted.get_mut(key) {
+            Some(now) if now.is_object() => remove_omitted(was, now),
+            Some(_) => {}
+            None => wanted[key] = Value::Null,
+        }
+    }
 }

@@ -18,7 +18,7 @@ use super::waves::Waves;
 use api::reason::Reason;
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
-use store::{Applied, Edit, Status, Store, View};
+use store::{Applied, SetBy, Status, Store, View};
 
 /// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
 pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Option<Picture> {
@@ -62,6 +62,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
         attention: Attention::of(phase, health.state),
         health,
         eta: ends.rollout,
+        eta_unknown: ends.unknown.map(str::to_owned),
         paused: paused(&pauses),
         pauses,
         approvals: asked(&outlook),
@@ -279,34 +280,25 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
 /// Returns the pause of all placements, or those of single ones.
 fn pauses(view: &View<'_>, outlook: &Outlook) -> Vec<Pause> {
     let settings = view.rollout();
-    let set_by = |edit: Option<&Edit>| {
-        (
-            edit.map(|edit| edit.manager.to_string()),
-            edit.map(|edit| edit.at),
-        )
+    let pause = |placement: String, reason: &str, set_by: Option<&SetBy>| Pause {
+        placement,
+        reason: reason.to_owned(),
+        profile: None,
+        user: set_by.and_then(|by| Some(by.user.as_ref()?.to_string())),
+        manager: set_by.and_then(|by| Some(by.manager.as_ref()?.to_string())),
+        since: set_by.map(|by| by.at),
     };
     if let Some(reason) = settings.pause_of_all() {
-        let profile = settings.pausing_profile();
-        let (manager, since) = set_by(view.pause_edit(None).filter(|_| profile.is_none()));
         return vec![Pause {
-            placement: String::new(),
-            reason: reason.to_owned(),
-            profile: profile.map(ToString::to_string),
-            manager,
-            since,
+            profile: settings.pausing_profile().map(ToString::to_string),
+            ..pause(String::new(), reason, view.pause_set_by(None))
         }];
     }
     let paused = outlook.placements.iter().filter(|one| one.paused);
     let each = paused.map(|one| {
         let reason = settings.pause(&one.namespace, &one.name).unwrap_or_default();
-        let (manager, since) = set_by(view.pause_edit(Some((&one.namespace, &one.name))));
-        Pause {
-            placement: format!("{}/{}", one.namespace, one.name),
-            reason: reason.to_owned(),
-            profile: None,
-            manager,
-            since,
-        }
+        let set_by = view.pause_set_by(Some((&one.namespace, &one.name)));
+        pause(format!("{}/{}", one.namespace, one.name), reason, set_by)
     });
     each.collect()
 }
@@ -314,9 +306,10 @@ fn pauses(view: &View<'_>, outlook: &Outlook) -> Vec<Pause> {
 /// Returns pauses in a sentence.
 fn paused(pauses: &[Pause]) -> Option<String> {
     let why = |pause: &Pause| {
-        let edit = pause.manager.as_deref().zip(pause.since);
-        let edit = edit.map_or_else(String::new, |(manager, at)| set_by(manager, at));
-        format!("{}{edit}", plan::for_reason(&pause.reason))
+        let (user, manager) = (pause.user.as_deref(), pause.manager.as_deref());
+        let author = pause.since.map(|at| author(user, manager, at));
+        let author = author.map_or_else(String::new, |author| format!(", set by {author}"));
+        format!("{}{author}", plan::for_reason(&pause.reason))
     };
     let first = pauses.first()?;
     if first.placement.is_empty() {
@@ -324,25 +317,37 @@ fn paused(pauses: &[Pause]) -> Option<String> {
         let by = by.map_or_else(String::new, |name| format!(" by the RolloutProfile {name}"));
         return Some(format!("all placements are paused{by}{}", why(first)));
     }
+    if let [one] = pauses {
+        return Some(format!("placement {} is paused{}", one.placement, why(one)));
+    }
     let places: Vec<String> = pauses
         .iter()
         .map(|pause| format!("{}{}", pause.placement, why(pause)))
         .collect();
-    let (word, verb) = if places.len() == 1 {
-        ("placement", "is")
-    } else {
-        ("placements", "are")
-    };
-    Some(format!("{word} {} {verb} paused", places.join(", ")))
+    Some(format!(
+        "{} placements are paused: {}",
+        places.len(),
+        places.join("; ")
+    ))
 }
 
 /// Returns who set something, and when, to follow a sentence.
-pub(crate) fn authored(edit: Option<&Edit>) -> String {
-    edit.map_or_else(String::new, |edit| set_by(&edit.manager, edit.at))
+pub(crate) fn authored(set_by: Option<&SetBy>) -> String {
+    set_by.map_or_else(String::new, |by| format!(", set by {}", set_by_text(by)))
 }
 
-fn set_by(manager: &str, at: Timestamp) -> String {
-    format!(", set by {manager} at {}", at.strftime("%Y-%m-%d %H:%M:%SZ"))
+/// Returns who set something, and when.
+pub fn set_by_text(set_by: &SetBy) -> String {
+    author(set_by.user.as_deref(), set_by.manager.as_deref(), set_by.at)
+}
+
+/// Returns the user with the field manager behind it, and the time.
+fn author(user: Option<&str>, manager: Option<&str>, at: Timestamp) -> String {
+    let author = match (user, manager) {
+        (Some(user), Some(manager)) => format!("{user} ({manager})"),
+        (one, other) => one.or(other).unwrap_or_default().to_owned(),
+    };
+    format!("{author} at {}", at.strftime("%Y-%m-%d %H:%M:%SZ"))
 }
 
 fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>) -> Phase {

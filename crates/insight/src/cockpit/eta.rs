@@ -52,8 +52,10 @@ impl Eta {
 /// The estimated ends of a rollout and its clusters.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ends {
-    /// The end of the rollout; `None` if something else has to happen first.
+    /// The end of the rollout; `None` if something else has to happen first, or nothing is known but that it is not over.
     pub(super) rollout: Option<Eta>,
+    /// Why the end of the rollout is unknown although nothing else has to happen first.
+    pub(super) unknown: Option<&'static str>,
     /// When each cluster ends, in the order of the outlook.
     pub(super) clusters: Vec<Option<Duration>>,
     /// Whether they are lower bounds.
@@ -113,8 +115,12 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Ends {
         format!("{basis}; extrapolated, because there are many batches")
     };
     let at_least = pace.observed == 0;
+    let is_bounded = !at_least || latest != Some(Duration::ZERO);
     Ends {
-        rollout: latest.and_then(|after| Eta::after(after, at_least, basis, now)),
+        rollout: latest
+            .filter(|_| is_bounded)
+            .and_then(|after| Eta::after(after, at_least, basis, now)),
+        unknown: (!is_bounded).then_some("no update has completed yet, and there are no soak times"),
         clusters,
         at_least,
     }

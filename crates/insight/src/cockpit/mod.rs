@@ -36,8 +36,8 @@ mod waves;
 mod writing;
 mod written;
 
-pub use addon::addon;
 pub(crate) use addon::authored;
+pub use addon::{addon, set_by_text};
 pub use approval::{AskedApproval, WaveApproval};
 pub use approve::{Approve, Decision};
 pub use attention::{Attention, AttentionGroup};

@@ -1,14 +1,15 @@
 //! The objects that hold rollouts back: freezes, approvals, checks and profiles.
 //!
-//! The columns are those of their definitions, as `kubectl get` prints them.
+//! The columns are those of their definitions, as `kubectl get` prints them, and who set a freeze.
 
 use jiff::Timestamp;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceColumnDefinition;
 use kubernetes::json_path::JsonPath;
 use serde_json::Value;
 
+use super::addon::set_by_text;
 use super::line::{Line, Tone, between, padded};
-use store::Kind;
+use store::{Kind, freeze_set_by};
 
 /// The kinds, in the order of the page.
 const KINDS: [Kind; 4] = [Kind::Freeze, Kind::Approval, Kind::Check, Kind::Profile];
@@ -33,11 +34,15 @@ pub fn object_tables<'v>(
         let mut rows: Vec<Vec<String>> = of_kind
             .map(|(_, object)| {
                 let cells = columns.iter().map(|column| cell(object, column, now));
-                std::iter::once(name(object)).chain(cells).collect()
+                let set_by = freeze_set_by(object).filter(|_| kind == Kind::Freeze);
+                let set_by = set_by.as_ref().map(set_by_text).unwrap_or_default();
+                let cells = std::iter::once(name(object)).chain(cells);
+                cells.chain([set_by]).collect()
             })
             .collect();
         let titles = columns.iter().map(|column| column.name.to_uppercase());
-        let mut titles: Vec<String> = std::iter::once("NAME".to_owned()).chain(titles).collect();
+        let titles = std::iter::once("NAME".to_owned()).chain(titles);
+        let mut titles: Vec<String> = titles.chain(["SET BY".to_owned()]).collect();
         drop_empty(&mut titles, &mut rows);
         page.extend(table(&titles, &rows, width));
     }
@@ -136,7 +141,8 @@ mod tests {
     use serde_json::json;
 
     fn page(width: usize) -> String {
-        let freeze = json!({"metadata": {"name": "holidays", "creationTimestamp": "2030-01-01T00:00:00Z"},
+        let freeze = json!({"metadata": {"name": "holidays", "creationTimestamp": "2030-01-01T00:00:00Z",
+            "annotations": {"tidegate.io/set-by": "* 2030-01-01T00:00:00Z alice"}},
             "spec": {"from": "2030-01-02T00:00:00Z", "reason": "year end"}});
         let approval = json!({"metadata": {"name": "hello-1", "creationTimestamp": "2030-01-01T00:00:00Z"},
             "spec": {"addon": "hello", "placement": "default/all", "group": "prod"},
@@ -149,8 +155,8 @@ mod tests {
 
     #[test]
     fn every_kind_has_a_table_with_the_columns_of_kubectl() {
-        let expected = "RolloutFreezes\n  NAME      FROM                  REASON    AGE\n\
-            \u{20} holidays  2030-01-02T00:00:00Z  year end  5m\nRolloutApprovals\n\
+        let expected = "RolloutFreezes\n  NAME      FROM                  REASON    AGE  SET BY\n\
+            \u{20} holidays  2030-01-02T00:00:00Z  year end  5m   alice at 2030-01-01 00:00:00Z\nRolloutApprovals\n\
             \u{20} NAME     ADD-ON  PLACEMENT    GROUP  STATE    CLUSTERS  AGE\n\
             \u{20} hello-1  hello   default/all  prod   Waiting  9         5m\nRolloutChecks  none\nRolloutProfiles  none\n";
         assert_eq!(page(80), expected);

@@ -55,7 +55,7 @@ pub struct Picture {
     /// Estimated end, if it can be computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta: Option<Eta>,
-    /// Why the end cannot be estimated, if clusters block the rollout.
+    /// Why the end cannot be estimated: clusters block the rollout, or no update has completed yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eta_unknown: Option<String>,
     /// Rollbacks because too many clusters failed, including those that are not possible.
@@ -170,6 +170,9 @@ pub struct Pause {
     /// The RolloutProfile that has the pause; absent if the AddOnRollout has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<String>,
+    /// The user who set it, if the webhook recorded it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
     /// The field manager that set it, if the hub records it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub manager: Option<String>,

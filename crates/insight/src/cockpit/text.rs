@@ -237,15 +237,15 @@ fn put_wave(
     line = line.and(Tone::Plain, " ");
     line = bar(line, &wave.counts, if width < 70 { BAR / 2 } else { BAR });
     line = line.and(Tone::Plain, format!(" {}/{total}", wave.counts.done));
-    for fact in facts(wave) {
-        line = line.and(Tone::Faint, format!(" · {fact}"));
-    }
     let failures = wave.failures;
     if failures > 0 {
         let may = wave
             .tolerated
             .map_or_else(String::new, |tolerated| format!(" (maxFailures {tolerated})"));
         line = line.and(Tone::Bad, format!(" · {failures} failed{may}"));
+    }
+    for fact in facts(wave, now) {
+        line = line.and(Tone::Faint, format!(" · {fact}"));
     }
     page.push(line);
     let own: Vec<&ClusterView> = picture
@@ -256,8 +256,8 @@ fn put_wave(
     put_clusters(page, &own, trunk, width, now);
 }
 
-/// What holds for a whole wave.
-fn facts(wave: &Wave) -> Vec<String> {
+/// What holds for a whole wave, the most important first: a narrow page cuts the end.
+fn facts(wave: &Wave, now: Timestamp) -> Vec<String> {
     let mut facts = Vec::new();
     match wave.state {
         WaveState::Waiting => facts.push("waiting".to_owned()),
@@ -265,6 +265,10 @@ fn facts(wave: &Wave) -> Vec<String> {
         WaveState::Paused => facts.push("paused".to_owned()),
         WaveState::Unapproved | WaveState::Done | WaveState::Open => {}
     }
+    facts.extend(wave.eta.map(|eta| {
+        let bound = if eta.at_least { "≥ " } else { "" };
+        format!("ETA {bound}{}", between(now, eta.at))
+    }));
     if let Some(batches) = wave.batches {
         facts.push(format!("batch {} of {}", batches.current, batches.total));
     }

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 
+use super::addon::authored;
 use super::approval::AskedApproval;
 use super::attention::Attention;
 use super::cluster::{ClusterState, ClusterView, Counts};
@@ -59,7 +60,7 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         .filter(|_| holds().any(|hold| matches!(hold, Hold::Window | Hold::ClusterWindow)));
     let paused = holds()
         .find(|hold| matches!(hold, Hold::Paused | Hold::PausedByProfile(_) | Hold::Preview))
-        .map(|hold| hold.sentence().into_owned());
+        .map(|hold| paused(store, &view, hold));
     Some(Picture {
         api_version: API_VERSION,
         kind: "Rollout",
@@ -89,6 +90,14 @@ pub fn upgrade(store: &Store, target: &Target, now: Timestamp) -> Option<Picture
         attention: Attention::of(phase, health.state),
         health,
     })
+}
+
+/// Returns what pauses an upgrade, and who set the pause of a RolloutProfile.
+fn paused(store: &Store, view: &View<'_>, hold: &Hold) -> String {
+    let profile = view.settings.pausing_profile();
+    let profile = profile.filter(|_| matches!(hold, Hold::PausedByProfile(_)));
+    let author = authored(profile.and_then(|name| store.profile_set_by(name)));
+    format!("{}{author}", hold.sentence())
 }
 
 /// The clusters of a stage that soaks are complete, and the next stage waits for the end of its minSuccessTime.

@@ -84,13 +84,17 @@ pub struct WaveEta {
 }
 
 impl WaveEta {
-    /// Returns the end of a wave whose clusters end after these durations; `None` if one of them is unknown.
+    /// Returns the end of a wave whose clusters end after these durations; `None` if one of them is unknown, or if nothing is known but
+    /// that it is not over.
     pub(super) fn of(
         ends: impl Iterator<Item = Option<Duration>>,
         at_least: bool,
         now: Timestamp,
     ) -> Option<Self> {
         let last = ends.collect::<Option<Vec<Duration>>>()?.into_iter().max()?;
+        if at_least && last.is_zero() {
+            return None;
+        }
         let at = now.checked_add(SignedDuration::try_from(last).ok()?).ok()?;
         Some(Self { at, at_least })
     }

@@ -54,6 +54,7 @@ terms! {
         "open-cluster-management.io/csr-user": "On a CertificateSigningRequest of the hub's gRPC server: the agent that requests the certificate. It is ignored on requests of any other user.";
         "open-cluster-management.io/config-spec-hash": "On a ManifestWork: the hashes of the configurations from which it was rendered.";
         "tidegate.io/placement-access": "On a ManagedClustersUpgrade: the signed record that its author may use placements in other namespaces. A user with permission to get them renews it with the value `renew`.";
+        "tidegate.io/set-by": "On an AddOnRollout, RolloutProfile or RolloutFreeze, written by the webhook: who has set each pause or the freeze, and when. Omit it from manifests: the webhook replaces the value.";
         "cluster.open-cluster-management.io/mcu-retry": "On a ManagedClustersUpgrade: each new value retries the failed clusters once.";
         "open-cluster-management.io/image-registries": "On a ManagedCluster: image mirrors that AddOnTemplates are rendered with.";
         "configSpecHash": "On a ManifestWork: a mirror of open-cluster-management.io/config-spec-hash.";

@@ -113,11 +113,7 @@ impl Context<'_> {
         let detail = format!(
             "the rollout of {what} is paused{}{}",
             plan::for_reason(reason.unwrap_or_default()),
-            authored(
-                self.view
-                    .pause_edit(own)
-                    .filter(|_| own.is_some() || settings.pausing_profile().is_none())
-            )
+            authored(self.view.pause_set_by(own))
         );
         let addon = quoted(&self.view.addon.name);
         let only = own.map_or_else(String::new, |(namespace, name)| {
@@ -317,8 +313,11 @@ impl Context<'_> {
     /// Returns until when a freeze stops changes on a cluster; an invalid one has to be corrected.
     fn freeze(&self, cluster: &str, told: &str) -> Cause {
         let cluster = self.view.cluster(cluster);
-        let cause = Cause::new(causes::FREEZE, told).typing("kubectl get rolloutfreezes".to_owned());
-        match plan::freeze_of(&self.view, cluster, self.now).map(|record| &record.freeze) {
+        let freeze = plan::freeze_of(&self.view, cluster, self.now);
+        let author = authored(freeze.and_then(|record| record.set_by.as_ref()));
+        let cause = Cause::new(causes::FREEZE, format!("{told}{author}"));
+        let cause = cause.typing("kubectl get rolloutfreezes".to_owned());
+        match freeze.map(|record| &record.freeze) {
             Some(Err(_)) => cause,
             Some(Ok(freeze)) => cause.graded(Grade::Waits(freeze.until())),
             None => cause.graded(Grade::Waits(None)),

@@ -1,39 +1,52 @@
-//! Who edited a part of an object last, and when, as its field managers say.
+//! Who edited a part of an object last, and when: its field managers, and the users that the webhook records.
 //!
-//! Decides which records of field managers are kept: those of the spec of a configuration, and those of the pauses of an
-//! AddOnRollout. An edit that changes no value of a field is not recorded.
+//! Kept are the field managers of the spec of a configuration and of a RolloutFreeze, and those of the pauses of an AddOnRollout and
+//! of a RolloutProfile. An edit that changes no value of a field is not recorded.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use model::Name;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::decode::read::annotation;
 use crate::kind::Kind;
 use crate::names::Names;
-use crate::record::{Edit, PauseEdit};
+use crate::record::{Edit, PauseAuthor, SetBy};
+use crate::set_by::{self, SetByLine, WHOLE};
+use api::names::annotations::SET_BY;
 
 const SPEC: &str = "f:spec";
 const PAUSE: &str = "f:pause";
 const PLACEMENTS: &str = "f:placements";
 /// Kinds whose author is known by their spec.
-const CONFIGS: [Kind; 3] = [Kind::Template, Kind::DeploymentConfig, Kind::HubConfig];
+const BY_SPEC: [Kind; 4] = [
+    Kind::Template,
+    Kind::DeploymentConfig,
+    Kind::HubConfig,
+    Kind::Freeze,
+];
+/// Kinds whose pauses have an author each.
+const BY_PAUSE: [Kind; 2] = [Kind::Rollout, Kind::Profile];
 
 /// Returns whether anything of the records of field managers is kept of an object of this kind.
 pub fn has_owners(kind: &str) -> bool {
-    let mut known = [Kind::Instance, Kind::Rollout].into_iter().chain(CONFIGS);
+    let mut known = std::iter::once(Kind::Instance).chain(BY_SPEC).chain(BY_PAUSE);
     known.any(|known| known.address().kind == kind)
 }
 
 /// Returns the records of field managers that are kept of an object, in the form of `metadata.managedFields`; nothing if there are none.
 pub fn kept_editors(object: &Value) -> Option<Value> {
     let kind = object.get("kind").and_then(Value::as_str)?;
-    let is_config = CONFIGS.iter().any(|known| known.address().kind == kind);
-    if !is_config && kind != Kind::Rollout.address().kind {
+    let is_one_of = |kinds: &[Kind]| kinds.iter().any(|known| known.address().kind == kind);
+    let by_spec = is_one_of(&BY_SPEC);
+    if !by_spec && !is_one_of(&BY_PAUSE) {
         return None;
     }
     let entries = object.pointer("/metadata/managedFields")?.as_array()?;
     let kept = entries.iter().filter_map(|entry| {
         let fields = entry.get("fieldsV1")?;
-        let fields = if is_config {
+        let fields = if by_spec {
             fields.get(SPEC)?;
             json!({SPEC: {}})
         } else {
@@ -79,9 +92,25 @@ pub(crate) fn edit_of_spec(metadata: &ObjectMeta, names: &mut Names) -> Option<E
     })
 }
 
-/// Returns the last edit of every pause of an AddOnRollout.
-pub(crate) fn edits_of_pauses(metadata: &ObjectMeta, names: &mut Names) -> Vec<PauseEdit> {
-    let mut all: Vec<PauseEdit> = Vec::new();
+/// Returns who set a RolloutFreeze.
+pub(crate) fn author_of_freeze(metadata: &ObjectMeta, names: &mut Names) -> Option<SetBy> {
+    let edit = edit_of_spec(metadata, names);
+    let recorded = annotation(metadata, SET_BY).map_or("", String::as_str);
+    match (set_by::lines(recorded).get(WHOLE), edit) {
+        (Some(line), edit) => Some(recorded_by(line, edit.map(|edit| edit.manager), names)),
+        (None, edit) => edit.map(managed),
+    }
+}
+
+/// Returns who set a RolloutFreeze, of an object as a hub serves it.
+pub fn freeze_set_by(object: &Value) -> Option<SetBy> {
+    let metadata = ObjectMeta::deserialize(object.get("metadata")?).ok()?;
+    author_of_freeze(&metadata, &mut Names::default())
+}
+
+/// Returns who set each pause of an AddOnRollout or RolloutProfile.
+pub(crate) fn authors_of_pauses(metadata: &ObjectMeta, names: &mut Names) -> Vec<PauseAuthor> {
+    let mut all: Vec<PauseAuthor> = Vec::new();
     for (manager, at, fields) in entries(metadata) {
         let spec = fields.get(SPEC);
         let of_all = spec.and_then(|spec| spec.get(PAUSE)).map(|_| None);
@@ -93,18 +122,46 @@ pub(crate) fn edits_of_pauses(metadata: &ObjectMeta, names: &mut Names) -> Vec<P
             .filter(|(_, fields)| fields.get(PAUSE).is_some())
             .filter_map(|(key, _)| Some(Some(place(key)?)));
         for place in of_all.into_iter().chain(paused) {
-            let edit = Edit {
-                manager: names.share(manager),
-                at,
-            };
+            let manager = names.share(manager);
+            let set_by = managed(Edit { manager, at });
             match all.iter_mut().find(|known| known.place == place) {
-                Some(known) if known.edit.at < at => known.edit = edit,
+                Some(known) if known.set_by.at < at => known.set_by = set_by,
                 Some(_) => {}
-                None => all.push(PauseEdit { place, edit }),
+                None => all.push(PauseAuthor { place, set_by }),
             }
         }
     }
+    let recorded = annotation(metadata, SET_BY).map_or("", String::as_str);
+    for (part, line) in set_by::lines(recorded) {
+        let place = part.split_once('/');
+        let place = place.map(|(namespace, name)| (namespace.to_owned(), name.to_owned()));
+        match all.iter_mut().find(|known| known.place == place) {
+            Some(known) => known.set_by = recorded_by(&line, known.set_by.manager.clone(), names),
+            None => all.push(PauseAuthor {
+                place,
+                set_by: recorded_by(&line, None, names),
+            }),
+        }
+    }
     all
+}
+
+/// Returns the author that the webhook recorded.
+fn recorded_by(line: &SetByLine<'_>, manager: Option<Name>, names: &mut Names) -> SetBy {
+    SetBy {
+        user: Some(names.share(line.user)),
+        manager,
+        at: line.at,
+    }
+}
+
+/// Returns the author that only the field managers show.
+fn managed(edit: Edit) -> SetBy {
+    SetBy {
+        user: None,
+        manager: Some(edit.manager),
+        at: edit.at,
+    }
 }
 
 /// The key of an item: `k:{"name":"all","namespace":"default"}`.
@@ -171,16 +228,49 @@ mod tests {
         ]);
         let mut object = object("AddOnRollout", &entries);
         object["metadata"]["managedFields"] = kept_editors(&object).expect("editors");
-        let pauses = edits_of_pauses(&metadata(&object), &mut Names::default());
-        let told: Vec<(Option<&str>, &str)> = pauses
-            .iter()
-            .map(|one| {
-                (
-                    one.place.as_ref().map(|(_, name)| name.as_str()),
-                    &*one.edit.manager,
-                )
-            })
-            .collect();
-        assert_eq!(told, [(None, "tidegate-rollout-pause"), (Some("edge"), "argocd")]);
+        let shown = |object: &Value| -> Vec<String> {
+            let pauses = authors_of_pauses(&metadata(object), &mut Names::default());
+            let each = pauses.into_iter().map(|one| {
+                let SetBy { user, manager, at } = one.set_by;
+                let place = one.place.map_or_else(String::new, |(_, name)| name);
+                format!("{place}: {user:?} {manager:?} {at}")
+            });
+            each.collect()
+        };
+        let managers = [
+            r#": None Some("tidegate-rollout-pause") 2030-01-01T00:00:00Z"#,
+            r#"edge: None Some("argocd") 2030-01-02T00:00:00Z"#,
+        ];
+        assert_eq!(shown(&object), managers);
+        object["metadata"]["annotations"] = json!({"tidegate.io/set-by": "* 2030-01-01T00:00:01Z alice\nnot a line\ndefault/west 2030-01-03T00:00:00Z bob b"});
+        let users = [
+            r#": Some("alice") Some("tidegate-rollout-pause") 2030-01-01T00:00:01Z"#,
+            managers[1],
+            r#"west: Some("bob b") None 2030-01-03T00:00:00Z"#,
+        ];
+        assert_eq!(shown(&object), users);
+    }
+
+    #[test]
+    fn a_freeze_has_the_author_of_its_spec() {
+        let entries = json!([{"manager": "kubectl-edit", "operation": "Update", "time": "2030-01-01T00:00:00Z",
+            "fieldsV1": {"f:spec": {"f:reason": {}}}}]);
+        let mut freeze = object("RolloutFreeze", &entries);
+        freeze["metadata"]["managedFields"] = kept_editors(&freeze).expect("editors");
+        let author = freeze_set_by(&freeze).expect("an author");
+        assert_eq!(
+            (author.user, author.manager.as_deref()),
+            (None, Some("kubectl-edit"))
+        );
+        freeze["metadata"]["annotations"] = json!({"tidegate.io/set-by": "* 2030-01-01T00:00:01Z alice"});
+        let author = freeze_set_by(&freeze).expect("an author");
+        assert_eq!(
+            (
+                author.user.as_deref(),
+                author.manager.as_deref(),
+                author.at.as_second() % 60
+            ),
+            (Some("alice"), Some("kubectl-edit"), 1)
+        );
     }
 }

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::stored::Plain;
+use crate::decode::edits::author_of_freeze;
 use crate::decode::read::{meta, parse};
 use crate::kind::{Kind, ObjectKey, Touched};
 use crate::parts::kept::keeps;
@@ -32,6 +33,7 @@ impl Plain for Freeze {
                 .names
                 .share(object.metadata.name.as_deref().unwrap_or_default()),
             freeze: freeze.map_err(|wrong| wrong.first().map(ToString::to_string).unwrap_or_default()),
+            set_by: author_of_freeze(&object.metadata, &mut store.names),
             meta,
         })
     }

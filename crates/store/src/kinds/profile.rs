@@ -7,13 +7,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::stored::Plain;
+use crate::decode::edits::authors_of_pauses;
 use crate::decode::read::{meta, parse};
 use crate::decode::rollout::text_of;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::kinds::rollout::Rollout;
 use crate::kinds::upgrade::Upgrade;
 use crate::parts::kept::keeps;
-use crate::record::ProfileRecord;
+use crate::record::{ProfileRecord, SetBy};
 use crate::store::Store;
 use api::RolloutProfile;
 use kubernetes::field::{Path, listed_of, quoted};
@@ -36,6 +37,7 @@ impl Plain for Profile {
             name: store.names.share(name),
             is_default: object.spec.default.unwrap_or_default(),
             profile: profile.map(Arc::new).map_err(|wrong| text_of(&wrong)),
+            pauses: authors_of_pauses(&object.metadata, &mut store.names),
         })
     }
 
@@ -85,6 +87,12 @@ impl Store {
 
     pub(crate) fn profile(&self, name: &str) -> Option<&ProfileRecord> {
         self.kept.get::<Profile>(&(Name::default(), name.into()))
+    }
+
+    /// Returns who set the pause of a profile; absent where the hub does not record it.
+    pub fn profile_set_by(&self, name: &str) -> Option<&SetBy> {
+        let mut pauses = self.profile(name)?.pauses.iter();
+        pauses.find(|one| one.place.is_none()).map(|one| &one.set_by)
     }
 
     /// Returns the default profiles, in order of names: more than one is a fault.

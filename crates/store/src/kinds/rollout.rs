@@ -8,14 +8,14 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::stored::Plain;
-use crate::decode::edits::edits_of_pauses;
+use crate::decode::edits::authors_of_pauses;
 use crate::decode::read::{annotation, meta, owners, parse};
 use crate::decode::rollout::text_of;
 use crate::decode::status::conditions;
 use crate::kind::{Kind, ObjectKey, Owner, Touched};
 use crate::parts::kept::keeps;
 use crate::parts::mentions::Mentioned;
-use crate::record::{Edit, PlacementUse, RollUp};
+use crate::record::{PlacementUse, RollUp, SetBy};
 use crate::store::Store;
 use crate::terms;
 use crate::view::View;
@@ -45,7 +45,7 @@ impl Plain for Rollout {
         let (profile, default_profile) = (named(&parsed.spec.profile), named(&stated.default_profile));
         Ok(RollUp {
             meta: meta(&parsed.metadata)?,
-            pauses: edits_of_pauses(&parsed.metadata, &mut store.names),
+            pauses: authors_of_pauses(&parsed.metadata, &mut store.names),
             addon: store.names.share(&parsed.spec.addon),
             profile,
             default_profile,
@@ -121,15 +121,19 @@ impl Store {
 }
 
 impl<'s> View<'s> {
-    /// Returns who set the pause of all placements, or of one; absent where the hub does not record it.
-    pub fn pause_edit(&self, place: Option<(&str, &str)>) -> Option<&'s Edit> {
-        let mut pauses = self.roll_up()?.pauses.iter();
+    /// Returns who set the pause of all placements, also if a RolloutProfile has it, or that of one placement; absent where the hub does not
+    /// record it.
+    pub fn pause_set_by(&self, place: Option<(&str, &str)>) -> Option<&'s SetBy> {
+        if let Some(profile) = self.rollout().pausing_profile().filter(|_| place.is_none()) {
+            return self.store.profile_set_by(profile);
+        }
         let is_it = |known: Option<(&str, &str)>| known == place;
+        let mut pauses = self.roll_up()?.pauses.iter();
         let found = pauses.find(|one| {
             let known = one.place.as_ref();
             is_it(known.map(|(namespace, name)| (namespace.as_str(), name.as_str())))
         });
-        found.map(|one| &one.edit)
+        found.map(|one| &one.set_by)
     }
 
     /// Returns how changes are rolled out over a placement, or what is wrong with its strategy.

@@ -30,13 +30,24 @@ pub struct Edit {
     pub at: Timestamp,
 }
 
-/// The last edit of a pause of an AddOnRollout.
+/// Who set a pause or a freeze, and when; the user or the field manager is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PauseEdit {
+pub struct SetBy {
+    /// The user, if the webhook recorded it.
+    pub user: Option<Name>,
+    /// The field manager, if the hub records it.
+    pub manager: Option<Name>,
+    /// When: the time of the user, if the webhook recorded it.
+    pub at: Timestamp,
+}
+
+/// Who set a pause of an AddOnRollout or RolloutProfile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PauseAuthor {
     /// Namespace and name of the placement; absent for all placements.
     pub place: Option<(String, String)>,
-    /// The edit.
-    pub edit: Edit,
+    /// Who set it, and when.
+    pub set_by: SetBy,
 }
 
 /// Status of a condition.
@@ -167,7 +178,7 @@ pub struct RollUp {
     /// The default profile by which its changes went, as its status has it.
     pub default_profile: Option<Name>,
     /// Who set its pauses.
-    pub pauses: Vec<PauseEdit>,
+    pub pauses: Vec<PauseAuthor>,
     /// The settings of its rollouts, or what is wrong with them.
     pub settings: Result<Arc<RolloutSettings>, Name>,
     /// Whether it was created because one with settings was deleted.

@@ -12,7 +12,7 @@ use crate::facts::{AddonFacts, ClusterFacts};
 use crate::kind::Kind;
 use crate::names::LabelMap;
 use crate::record::meta::Claims;
-use crate::record::meta::{Condition, Edit, Meta, OwnerReference, Status};
+use crate::record::meta::{Condition, Edit, Meta, OwnerReference, PauseAuthor, SetBy, Status};
 pub use crate::record::reference::{Applied, ConfigRef, ConfigType, Reference};
 use crate::record::rollout::Progression;
 pub use crate::record::work::{HashPlace, HookReport, Signal, Work, Workload};
@@ -83,6 +83,8 @@ pub struct FreezeRecord {
     pub name: Name,
     /// What it says, or the first fault of its spec: then it stops everything.
     pub freeze: Result<model::Freeze, String>,
+    /// Who set it; absent where the hub does not record it.
+    pub set_by: Option<SetBy>,
 }
 
 /// A `RolloutProfile`.
@@ -96,6 +98,8 @@ pub struct ProfileRecord {
     pub is_default: bool,
     /// What it sets, or what is wrong with it: then nothing starts where it applies.
     pub profile: Result<Arc<model::RolloutProfile>, Name>,
+    /// Who set its pause.
+    pub pauses: Vec<PauseAuthor>,
 }
 
 /// A `RolloutCheck`.

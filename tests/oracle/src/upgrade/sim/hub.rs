@@ -184,6 +184,7 @@ impl Hub {
             meta: meta(),
             name: Name::from("holidays"),
             freeze: freeze.map_err(|wrong| wrong[0].to_string()),
+            set_by: None,
         });
     }
 
