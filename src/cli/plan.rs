@@ -408,10 +408,11 @@ fn refused(
     };
     let status = match lint::check::outcome(&report, Threshold::Error, MissingFacts::Skip) {
         Outcome::Clean => {
-            // What the gate would only warn of: beside the forecast, as kubectl prints warnings; a comment has one page.
-            if !report.findings.is_empty() && output == PlanFormat::Markdown {
+            // Warnings, and objects on which no plan depends: beside the forecast, as kubectl prints warnings; a comment has one page.
+            let is_news = !report.findings.is_empty() || !report.ignored.is_empty();
+            if is_news && output == PlanFormat::Markdown {
                 print(&page)?;
-            } else if !report.findings.is_empty() {
+            } else if is_news {
                 complain(&page);
             }
             return unread(changes).map_or(Ok(None), Err);

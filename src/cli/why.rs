@@ -14,7 +14,6 @@ use super::format::FormatParser;
 use super::print::{OutputFormat, document, listing, print, print_document, print_folded};
 use super::rollout::{painted, width};
 use super::{BehaviourArgs, CliError, HubArgs, StockArg, live};
-use insight::cockpit::cluster_rollouts;
 use insight::offline::Hub;
 use insight::why::DiagnosisList;
 use kubernetes::field::{Listing, Shown};
@@ -26,8 +25,8 @@ use store::{Fence, Settings};
 /// cluster reports, in this order, and stops at the first object that blocks the add-on. Without --cluster, groups clusters by
 /// cause. With --cluster and without a name, lists all add-ons and upgrades of the cluster. For an add-on that is being deleted,
 /// or whose remains still exist, shows what blocks the deletion.
-/// Exit status: 0 no action needed (all ready, or in progress), 1 user action needed, or the add-on is not on the cluster of
-/// --cluster, 2 cannot be determined.
+/// Exit status: 0 no action needed (all ready, or in progress), 1 a user must act (a pause and a missing approval included), or
+/// the add-on is not on the cluster of --cluster, 2 cannot be determined.
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
     /// Names of add-ons, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
@@ -177,9 +176,8 @@ fn whole_cluster(
     now: Timestamp,
     name: &str,
 ) -> Result<ExitCode, CliError> {
-    let store = hub.store(settings);
-    let rollouts =
-        cluster_rollouts(&store, name, now).map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
+    let rollouts = insight::why::why_cluster(hub, settings, name, now)
+        .map_err(|unknown| CliError::Refused(Box::new(unknown)))?;
     match args.output {
         OutputFormat::Text => print(&painted(&rollouts.lines(width(args.all), now)))?,
         OutputFormat::Json | OutputFormat::Yaml | OutputFormat::JsonPath(_) => {

@@ -159,6 +159,9 @@ fn steers_by_pauses(dev: &Dev) {
     assert!(paused.ok, "{}", paused.stderr);
     assert_eq!(pause(dev), json!({"reason": "lunch"}));
     until(dev, "it is paused", |picture| picture["phase"] == "Paused");
+    let watched = at(dev, &["rollout", "status", "helloworld", "--watch"]);
+    assert_eq!(watched.code, Some(3), "{}{}", watched.stdout, watched.stderr);
+    assert_eq!(at(dev, &["why", "helloworld"]).code, Some(1));
     refused(&at(dev, &["rollout", "pause", "helloworld"]), "paused already");
     let resumed = at(dev, &["rollout", "resume", "helloworld"]);
     assert!(resumed.ok, "{}", resumed.stderr);
@@ -514,17 +517,8 @@ fn lists_clusters_and_forecasts_follow_the_conventions_of_kubectl() {
 fn a_watch_whose_hub_is_lost_ends_with_the_cause() {
     let dev = Dev::start(&["--clusters", "2"]);
     until(&dev, "it is installed", |picture| picture["phase"] == "Done");
-    let pause = at(&dev, &["rollout", "pause", "helloworld"]);
-    assert!(pause.ok, "{}", pause.stderr);
-    dev.succeed(
-        &[
-            &["patch"],
-            &CONFIG[..],
-            &["--type=merge", "-p", &greeting("ahoy")],
-        ]
-        .concat(),
-    );
-    until(&dev, "it is paused", |picture| picture["phase"] == "Paused");
+    change(&dev, &waves(1, "10m"), &greeting("ahoy"));
+    until(&dev, "one soaks", |picture| picture["counts"]["soaking"] == 1);
     let mut watch = tidegate();
     watch.args(["rollout", "status", "helloworld", "--watch", "--timeout", "20s"]);
     let watch = watch.arg("--kubeconfig").arg(&dev.kubeconfig);
@@ -536,7 +530,7 @@ fn a_watch_whose_hub_is_lost_ends_with_the_cause() {
     drop(dev);
     let ended = Run::from(child.wait_with_output().expect("it ends"));
     assert_eq!(ended.code, Some(2), "{}{}", ended.stdout, ended.stderr);
-    assert!(ended.stdout.contains("PAUSED"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("1 soaking"), "{}", ended.stdout);
     let lines: Vec<&str> = ended.stderr.lines().collect();
     assert_eq!(
         lines.len(),

@@ -122,6 +122,7 @@ fn no_cluster_both_updates_and_is_blocked() {
 fn a_wave_that_follows_at_the_same_time_says_so() {
     let wave = |after: i64, moved: &str| Wave {
         after,
+        at: jiff::Timestamp::UNIX_EPOCH,
         installed: Vec::new(),
         moved: vec![moved.to_owned()],
         removed: Vec::new(),

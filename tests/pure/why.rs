@@ -3,7 +3,7 @@
 //! One add-on on one cluster, ready in every respect, then with one problem after another.
 
 use insight::offline::Hub;
-use insight::why::{Answer, text, why};
+use insight::why::{Answer, text, why, why_cluster};
 use jiff::Timestamp;
 use kubernetes::field::Listing;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn of_its_own() -> Scene {
 }
 
 impl Scene {
-    fn ask(&self, cluster: Option<&str>) -> Answer {
+    fn hub(&self) -> (Hub, Settings, Timestamp) {
         let mut hub = Hub::default();
         let parts = [&self.cluster, &self.instance, &self.work];
         let objects = parts.into_iter().flatten().chain(&self.more).chain([&self.addon]);
@@ -82,7 +82,24 @@ impl Scene {
             ..Settings::default()
         };
         let now: Timestamp = "2030-01-01T00:00:00Z".parse().expect("a literal time");
+        (hub, settings, now)
+    }
+
+    fn ask(&self, cluster: Option<&str>) -> Answer {
+        let (hub, settings, now) = self.hub();
         why(&hub, settings, "hello", cluster, now).expect("the add-on and the cluster are there")
+    }
+
+    /// The list of everything on the cluster shows the same as the query of the add-on.
+    fn is_listed_as(&self, answer: &Answer) {
+        let (hub, settings, now) = self.hub();
+        let listed = why_cluster(&hub, settings, "c1", now).map(|listed| listed.items);
+        let chain = answer.chains.first().expect("a chain");
+        for one in listed.into_iter().flatten() {
+            assert_eq!(one.well, answer.is_well(), "{one:#?} {answer:#?}");
+            assert_eq!(one.cluster.since, chain.since, "{one:#?}");
+            assert!(one.cluster.message.contains(&chain.detail), "{one:#?} {chain:#?}");
+        }
     }
 
     /// The cause, which must be the same for a query of one cluster and of all.
@@ -91,6 +108,7 @@ impl Scene {
         assert_eq!(one.is_ready(), all.is_ready(), "{one:#?} {all:#?}");
         assert_eq!(all.ready, usize::from(all.is_ready()), "{all:#?}");
         assert_eq!(all.clusters, 1, "{all:#?}");
+        self.is_listed_as(&one);
         let cause = one.chains.first().expect("a chain").cause;
         assert_eq!(all.chains.first().and_then(|chain| chain.cause), cause);
         cause.unwrap_or("ready")

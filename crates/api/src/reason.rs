@@ -54,7 +54,7 @@ pub const WORKS: &str = "kubectl get manifestwork -n {cluster} -o yaml";
 /// An upgrade.
 pub const UPGRADE: &str = "kubectl get mcu {mcu} -n {namespace} -o yaml";
 /// Tries the failed clusters of an upgrade again.
-pub const RETRY: &str = "kubectl annotate --field-manager=ops mcu {mcu} -n {namespace} --overwrite cluster.open-cluster-management.io/mcu-retry=\"$(date +%s)\"";
+pub const RETRY: &str = "tidegate rollout retry mcu/{namespace}/{mcu}";
 
 struct Row {
     word: &'static str,

@@ -35,7 +35,7 @@ use super::lenient::{absent_is_default, null_is_default};
     printcolumn(name = "Clusters", type_ = "integer", json_path = ".status.clusters"),
     printcolumn(name = "Content", type_ = "string", json_path = ".status.content"),
     printcolumn(
-        name = "Decided-By",
+        name = "Last-Decided-By",
         type_ = "string",
         json_path = ".spec.decision.by",
         priority = 1

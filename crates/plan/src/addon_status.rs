@@ -280,12 +280,7 @@ fn counted(selected: usize, placed: &Placed, undo: &Undo<'_>, done: bool) -> Wis
     if done {
         return Wish::new(PROGRESSING, Status::False, Reason::RolledBack, message);
     }
-    let blocked_by = if undo.is_lost() {
-        "content that is no longer on the hub"
-    } else {
-        "another add-on, a freeze, a rollout window or an approval"
-    };
-    for part in details(placed, blocked_by).into_iter().flatten() {
+    for part in details(placed).into_iter().flatten() {
         message.push(' ');
         message.push_str(&part);
         message.push('.');
@@ -323,10 +318,10 @@ fn figures(selected: usize, placed: &Placed, how: &str) -> String {
 }
 
 /// The facts that OCM's sentence does not contain.
-fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 9] {
+fn details(placed: &Placed) -> [Option<String>; 10] {
     let few = |what: &str, few: &ShortList| (!few.is_empty()).then(|| format!("{what}: {few}"));
     let blocked = placed.blocked;
-    let asked = placed.asked.as_ref().filter(|asked| asked.waiting() > 0);
+    let asked = placed.asked.as_ref();
     let unapproved = asked.map_or(0, Asked::waiting);
     let waiting = placed.counts.waiting.saturating_sub(
         blocked
@@ -340,12 +335,17 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 9] {
         placed.paused.then(|| "Paused".to_owned()),
         (waiting > 0).then(|| {
             let now = placed.awaited();
+            // What is in progress starts no other cluster then.
+            if placed.breach.is_some() {
+                return do_not_start(waiting);
+            }
             if placed.paused || now.is_empty() {
                 return are_waiting(waiting);
             }
             format!("{} for {now}", are_waiting(waiting))
         }),
-        asked.map(approval),
+        asked.and_then(|asked| approval(asked, false)),
+        asked.and_then(|asked| approval(asked, true)),
         (placed.unchecked > 0).then(|| {
             format!(
                 "{} for a RolloutCheck: {}",
@@ -357,7 +357,10 @@ fn details(placed: &Placed, blocked_by: &str) -> [Option<String>; 9] {
             let names: ShortList = placed.failed_checks.iter().map(|(name, _)| name).collect();
             format!("Failed RolloutChecks: {names}")
         }),
-        (blocked > 0).then(|| format!("{} for {blocked_by}", are_waiting(blocked))),
+        (blocked > 0).then(|| {
+            let reasons: Vec<&str> = placed.blocked_by.iter().copied().collect();
+            format!("{}: {}", are_waiting(blocked), reasons.join(", "))
+        }),
         (held > 0).then(|| format!("{held} held by the rollout of spec.configuration")),
     ]
 }
@@ -370,11 +373,33 @@ fn are_waiting(count: usize) -> String {
     }
 }
 
-/// How many clusters wait for an approval, and of what.
-fn approval(asked: &Asked) -> String {
-    let groups: ShortList = asked.now().map(|group| &group.name).collect();
-    let (waiting, hash) = (are_waiting(asked.waiting()), &asked.hash);
-    format!("{waiting} for approval of {hash} for decision group {groups}")
+fn do_not_start(count: usize) -> String {
+    if count == 1 {
+        "1 does not start".to_owned()
+    } else {
+        format!("{count} do not start")
+    }
+}
+
+/// How many clusters wait for an approval or were rejected, and of what.
+fn approval(asked: &Asked, rejected: bool) -> Option<String> {
+    let own = || asked.now().filter(|group| group.rejected == rejected);
+    let groups: ShortList = own().map(|group| &group.name).collect();
+    let count = own().fold(0, |all: usize, group| all.saturating_add(group.waiting));
+    let hash = &asked.hash;
+    (count > 0).then(|| {
+        if rejected {
+            format!(
+                "{}: {hash} is rejected for decision group {groups}",
+                do_not_start(count)
+            )
+        } else {
+            format!(
+                "{} for approval of {hash} for decision group {groups}",
+                are_waiting(count)
+            )
+        }
+    })
 }
 
 /// Returns the condition for what does not end by itself.

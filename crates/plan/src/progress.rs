@@ -276,6 +276,7 @@ fn waits(member: &Member<'_>, rendering: &Rendering<'_>, state: &State) -> Vec<W
         (Rendering::Waiting(WaitOn::Rollout(_)), _)
         | (Rendering::Waiting(WaitOn::Content(_)), State::Phase(_, Outcome::Succeeded)) => {}
         (Rendering::Waiting(on), _) => waits.push(on.clone()),
+        (Rendering::Refused(why), _) => waits.push(WaitOn::Rendering(why.clone())),
         (_, State::Unsupported(of)) => waits.push(WaitOn::UnsupportedType(of.clone())),
         (_, State::Phase(_, Outcome::Running(why) | Outcome::Failed(why))) => {
             waits.push(WaitOn::Agent(why.clone()));

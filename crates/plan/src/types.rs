@@ -266,6 +266,8 @@ pub enum WaitOn {
     Content(ConfigRef),
     /// The agent on the cluster.
     Agent(String),
+    /// The works cannot be rendered; the agent has nothing to do.
+    Rendering(String),
     /// The pre-delete hooks of an instance that is being deleted.
     Hook(String),
     /// The hub refuses to create the instance: its message.
@@ -354,6 +356,7 @@ impl std::fmt::Display for Wait {
                 )
             }
             WaitOn::Agent(why) => write!(f, "waiting for the agent: {why}"),
+            WaitOn::Rendering(why) => write!(f, "the works cannot be rendered: {why}"),
             WaitOn::Hook(why) => write!(f, "waiting for the pre-delete hooks: {why}"),
             WaitOn::Creation(why) => write!(
                 f,

@@ -189,8 +189,8 @@ pub struct ListArgs {
 
 /// Show rollouts: their waves, and the state of their clusters.
 ///
-/// Exit status: 0 complete, 1 failed or stopped (user action needed), 2 cannot be determined, 3 in progress (with `--watch`:
-/// the timeout has passed). Of several rollouts, the status of the worst: 2, then 1, then 3.
+/// Exit status: 0 complete, 1 failed or stopped (user action needed), 2 cannot be determined, 3 in progress, paused or waiting
+/// for approval (with `--watch`: paused, waiting for approval, or the timeout has passed). Of several rollouts, the status of the worst: 2, then 1, then 3.
 #[derive(Args, Clone, Debug)]
 pub struct StatusArgs {
     /// Names of add-ons, or `mcu/[NAMESPACE/]NAME`.

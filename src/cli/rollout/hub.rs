@@ -10,7 +10,7 @@ use kube::{Api, Client};
 use serde_json::Value;
 
 use super::args::{AskArgs, RolloutHubArgs};
-use crate::cli::error::reading_kind;
+use crate::cli::error::{missing_crd, reading_kind};
 use crate::cli::print::note as say_note;
 use crate::cli::{CliError, HubArgs, connect, live};
 use crate::controllers::resource;
@@ -102,6 +102,18 @@ pub(super) async fn settings_to_watch(hub: &RolloutHubArgs) -> Result<Settings, 
     let hub = hub.clone();
     let read = tokio::task::spawn_blocking(move || settings_with_notes(&hub, Timestamp::now()));
     read.await.map_err(CliError::acting("read the hub"))?
+}
+
+/// Fails if the hub does not serve a kind that every plan needs: a watch of such a hub shows nothing.
+pub(super) async fn require_crds(client: &Client) -> Result<(), CliError> {
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.must_exist()) {
+        let api: Api<DynamicObject> = Api::all_with(client.clone(), &resource(kind));
+        let found = api.list(&ListParams::default().limit(1)).await;
+        if let Some(text) = found.err().and_then(|error| missing_crd(kind, &error)) {
+            return Err(CliError::Refused(text.into()));
+        }
+    }
+    Ok(())
 }
 
 /// Returns the settings of the controllers of a hub; prints the notes to standard error.
@@ -335,6 +347,26 @@ mod tests {
         let written = api::output::document(&history).expect("JSON");
         assert_eq!(written["events"][0]["message"], "genuine");
         assert_eq!(written["clusterEvents"][0]["message"], "of-a-cluster");
+        hub.shutdown().await;
+    }
+
+    #[tokio::test]
+    async fn a_hub_without_a_required_crd_is_not_watched() {
+        let hub = devhub::DevHub::builder().start().await.expect("the hub starts");
+        let client = hub.client();
+        require_crds(&client).await.expect("it serves all kinds");
+        let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        let definitions: Api<DynamicObject> = Api::all_with(
+            client.clone(),
+            &ApiResource::from_gvk_with_plural(&gvk, "customresourcedefinitions"),
+        );
+        let name = "addontemplates.addon.open-cluster-management.io";
+        definitions
+            .delete(name, &kube::api::DeleteParams::default())
+            .await
+            .expect("it is there");
+        let error = require_crds(&client).await.expect_err("it is missing");
+        assert!(error.one_line().contains(name), "{}", error.one_line());
         hub.shutdown().await;
     }
 }

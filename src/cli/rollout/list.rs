@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::args::{ListArgs, RolloutFormat};
-use super::hub::{Source, settings_to_watch};
+use super::hub::{Source, require_crds, settings_to_watch};
 use super::pulse::Pulse;
 use super::show::{painted, width};
 use crate::cli::error::reading_kind;
@@ -135,6 +135,7 @@ fn page(args: &ListArgs, pictures: &[Picture], now: Timestamp) -> Vec<Line> {
 async fn watch(args: &ListArgs) -> Result<ExitCode, CliError> {
     let hub = &args.ask.hub;
     let client = connect::client(connect::config_of(&hub.place).await?)?;
+    require_crds(&client).await?;
     let settings = settings_to_watch(hub).await?;
     let labelled = match &args.selector {
         Some(query) => Some(with_labels(&client, &query.text).await?),

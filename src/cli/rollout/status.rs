@@ -1,4 +1,4 @@
-//! `tidegate rollout status --watch`: one rollout, until it is over.
+//! `tidegate rollout status --watch`: one rollout, until it is over or needs an action.
 //!
 //! Decides when to draw again: on a terminal the page in its place, at most once a second when nothing but time has changed; elsewhere a line
 //! whenever something has.
@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 
 use super::args::{RolloutFormat, StatusArgs};
-use super::hub::{gone, meant, settings_to_watch};
+use super::hub::{gone, meant, require_crds, settings_to_watch};
 use super::pulse::Pulse;
 use super::run::{full_name, value};
 use super::show::{painted, width};
@@ -25,10 +25,11 @@ const TICK: Duration = Duration::from_secs(1);
 /// Exit status of a rollout that is not over.
 const NOT_OVER: u8 = Phase::Progressing.exit_status();
 
-/// Follows a rollout until it is over.
+/// Follows a rollout until it is over or needs an action.
 pub(super) async fn watch(args: &StatusArgs) -> Result<ExitCode, CliError> {
     let hub = &args.ask.hub;
     let client = connect::client(connect::config_of(&hub.place).await?)?;
+    require_crds(&client).await?;
     let settings = settings_to_watch(hub).await?;
     let [name] = args.names.as_slice() else {
         return Err(CliError::ReadFlag {

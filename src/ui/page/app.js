@@ -138,7 +138,7 @@ function wave(one, index) {
   if (one.tolerated !== undefined) words.push(`${one.failures} failed (maxFailures ${one.tolerated})`);
   if (one.soakSeconds) words.push(`soak time ${length(one.soakSeconds)}`);
   if (one.deadlineSeconds) words.push(`deadline ${length(one.deadlineSeconds)}`);
-  if (one.approval) words.push({ Later: "requires approval", Asked: "waiting for approval", Given: "approved" }[one.approval]);
+  if (one.approval) words.push({ Later: "requires approval", Asked: "waiting for approval", Rejected: "rejected", Given: "approved" }[one.approval]);
   if (one.waitsFor) words.push(`waits for ${one.waitsFor}`);
   const line = make("p", words.join(" \u00b7 "), { class: "faint" });
   if (one.nextAt) line.append(" \u00b7 next in ", countdown(one.nextAt));

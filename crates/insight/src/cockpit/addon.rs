@@ -15,7 +15,7 @@ use super::picture::{API_VERSION, Change, Content, Next, Pause, Phase, Picture, 
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
-use api::reason::Reason;
+use api::reason::{Class, Reason};
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
 use store::{Applied, SetBy, Status, Store, View};
@@ -54,7 +54,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     };
     let waves = waves.counted(&outlook, &mut clusters, &ends, now);
     Some(Picture {
-        next: next(&clusters, now),
+        next: next(&clusters, now).filter(|_| phase.goes_on()),
         message: told(&outlook, &counts, &health),
         undone: undone(&outlook),
         changes: changes(&outlook),
@@ -247,6 +247,8 @@ fn is_well(seen: &ClusterOutlook, state: ClusterState) -> bool {
         ClusterState::Done | ClusterState::Soaking | ClusterState::Kept
     );
     match seen.health {
+        // The rollout keeps the cluster from starting; nothing is wrong with its agent.
+        Health::Stalled(reason) if reason.is(Class::Turn) => true,
         Health::Unavailable | Health::Unreachable | Health::Stalled(_) => false,
         Health::Waiting(_) | Health::Moving => !is_done,
         Health::Ready | Health::Kept | Health::Leaving => true,
@@ -410,7 +412,7 @@ fn phase(outlook: &Outlook, counts: &Counts, conditions: &SummaryConditions<'_>)
     }
 }
 
-/// The next end of a soak time. Deadlines are shown only with their clusters: an update may complete at any time before.
+/// The next end of a soak time, of a rollout that continues then. Deadlines are shown only with their clusters: an update may complete at any time before.
 fn next(clusters: &[ClusterView], now: Timestamp) -> Option<Next> {
     let soaking = clusters
         .iter()

@@ -31,6 +31,8 @@ pub enum WaveApproval {
     Later,
     /// A user has to approve now.
     Asked,
+    /// A user has rejected the change.
+    Rejected,
     /// A user has approved.
     Given,
 }
@@ -40,6 +42,7 @@ impl WaveApproval {
         match self {
             Self::Later => "requires approval",
             Self::Asked => "waiting for approval",
+            Self::Rejected => "rejected",
             Self::Given => "approved",
         }
     }
@@ -82,10 +85,11 @@ impl AskedApproval {
             rejected,
             ..
         } = self;
-        let verb = if *waiting == 1 {
-            "is waiting"
-        } else {
-            "are waiting"
+        let verb = match (*rejected, *waiting) {
+            (false, 1) => "is waiting",
+            (false, _) => "are waiting",
+            (true, 1) => "does not start",
+            (true, _) => "do not start",
         };
         let what = self.path();
         format!(
@@ -116,7 +120,8 @@ pub(super) fn of_stage(placement: &PlacementOutlook, stage: usize) -> Option<Wav
     let own: Vec<&AskedGroup> = asked.groups.iter().filter(is_own).collect();
     match () {
         () if own.is_empty() => None,
-        () if own.iter().any(|group| group.waiting > 0) => Some(WaveApproval::Asked),
+        () if own.iter().any(|group| group.waiting > 0 && !group.rejected) => Some(WaveApproval::Asked),
+        () if own.iter().any(|group| group.waiting > 0) => Some(WaveApproval::Rejected),
         () if own.iter().any(|group| group.later > 0) => Some(WaveApproval::Later),
         () if own.iter().all(|group| group.approved) => Some(WaveApproval::Given),
         // Its clusters run a content that needed no approval.

@@ -129,9 +129,16 @@ pub(super) fn state(seen: &ClusterOutlook) -> ClusterState {
     }
 }
 
-/// Returns since when a cluster is in its state.
+/// Returns since when a cluster is in its state; since when it is not ready, if its agent does not work.
 pub(super) fn since(seen: &ClusterOutlook) -> Option<Timestamp> {
     let since = match seen.standing {
+        _ if matches!(
+            seen.health,
+            Health::Unavailable | Health::Unreachable | Health::Stalled(_)
+        ) =>
+        {
+            seen.since
+        }
         UnitState::InFlight(since)
         | UnitState::Overtaken(since)
         | UnitState::Failed(since)

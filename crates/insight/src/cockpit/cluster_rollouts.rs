@@ -23,6 +23,8 @@ use store::Store;
 pub struct ClusterRollout {
     /// The rollout.
     pub target: Target,
+    /// Whether no user has to act.
+    pub well: bool,
     /// The cluster in it.
     #[serde(flatten)]
     pub cluster: ClusterView,
@@ -83,15 +85,16 @@ pub fn of_cluster(pictures: &[Arc<Picture>], name: &str) -> ClusterRollouts {
         let cluster = clusters.find(|cluster| cluster.name == name)?;
         Some(ClusterRollout {
             target: picture.target.clone(),
+            well: is_well(cluster),
             cluster: cluster.clone(),
         })
     });
-    let mut items: Vec<ClusterRollout> = each.collect();
-    items.sort_by_key(|one| (is_well(&one.cluster), one.cluster.state));
-    ClusterRollouts {
+    let mut rollouts = ClusterRollouts {
         cluster: name.to_owned(),
-        items,
-    }
+        items: each.collect(),
+    };
+    rollouts.sort();
+    rollouts
 }
 
 fn is_well(cluster: &ClusterView) -> bool {
@@ -99,9 +102,14 @@ fn is_well(cluster: &ClusterView) -> bool {
 }
 
 impl ClusterRollouts {
-    /// Returns whether nothing on the cluster needs an administrator.
+    /// Returns whether no user has to act.
     pub fn is_well(&self) -> bool {
-        self.items.iter().all(|one| is_well(&one.cluster))
+        self.items.iter().all(|one| one.well)
+    }
+
+    /// Sorts them: those first for which a user has to act.
+    pub(crate) fn sort(&mut self) {
+        self.items.sort_by_key(|one| (one.well, one.cluster.state));
     }
 
     /// Returns them as a table, and the command that explains the first problem.
@@ -124,7 +132,7 @@ impl ClusterRollouts {
         );
         let mut page = vec![Line::of(Tone::Faint, title)];
         page.extend(self.items.iter().map(|one| row(one, names, now).cut(width)));
-        let first = self.items.iter().find(|one| !is_well(&one.cluster));
+        let first = self.items.iter().find(|one| !one.well);
         page.extend(first.map(|one| {
             let command = format!("tidegate why {} --cluster {}", one.target.told(), self.cluster);
             Line::of(Tone::Faint, "run: ").and(Tone::Plain, command)

@@ -25,7 +25,7 @@ pub struct Eta {
     pub at: Timestamp,
     /// How many seconds from now.
     pub seconds: u64,
-    /// Whether it is a lower bound, because no update has completed yet.
+    /// Whether it is a lower bound, because no update was observed.
     pub at_least: bool,
     /// What the estimate is based on.
     pub basis: String,
@@ -101,7 +101,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Ends {
         }
     }
     let basis = match pace.observed {
-        0 => "soak times only: no update has completed yet".to_owned(),
+        0 => "soak times only: no update was observed".to_owned(),
         1 => format!("1 cluster took {}", told(pace.each)),
         count => format!(
             "{} took {} on average",
@@ -115,6 +115,7 @@ pub(super) fn of_addon(outlook: &Outlook, pace: Pace, now: Timestamp) -> Ends {
         format!("{basis}; extrapolated, because there are many batches")
     };
     let at_least = pace.observed == 0;
+    // Without soak times and observed updates, nothing is known about the end.
     let is_bounded = !at_least || latest != Some(Duration::ZERO);
     Ends {
         rollout: latest

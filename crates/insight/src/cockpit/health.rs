@@ -120,6 +120,9 @@ impl<'a> SummaryConditions<'a> {
                 (HealthState::Suspended, Some(waits))
             }
             (None, Some(waits), _) => (HealthState::Progressing, Some(waits)),
+            (None, None, Some(ready)) if ready.is_true && is_well && clusters.iter().any(is_underway) => {
+                (HealthState::Progressing, Some(ready))
+            }
             (None, None, Some(ready)) if ready.is_true && is_well => (HealthState::Healthy, Some(ready)),
             (None, None, Some(ready)) => (HealthState::Degraded, Some(ready)),
             (None, None, None) => (HealthState::Unknown, None),
@@ -140,6 +143,14 @@ impl<'a> SummaryConditions<'a> {
             offline,
         }
     }
+}
+
+/// Returns whether the rollout is not over on a cluster.
+fn is_underway(cluster: &ClusterView) -> bool {
+    matches!(
+        cluster.state,
+        ClusterState::Moving | ClusterState::Finishing | ClusterState::Soaking
+    )
 }
 
 /// Returns whether a cluster is not reachable, and nothing else is known to be wrong with it.

@@ -2,13 +2,15 @@
 //!
 //! Decides columns and their widths.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView};
 use super::health::HealthState;
 use super::line::{Line, Tone, WHOLE, between, padded};
-use super::picture::Picture;
+use super::picture::{Phase, Picture};
 use super::summary::{others, unwell, waits_for, wave_of};
 use super::text::{bar, cluster_tone, tone};
 
@@ -119,6 +121,20 @@ fn detail(picture: &Picture) -> Option<String> {
         .or_else(|| picture.notices.first().cloned())
         .or_else(|| waits_for(picture).map(|(_, message)| message.to_owned()))
         .or_else(|| health.cloned())
+        .or_else(|| (picture.phase == Phase::Waiting).then(|| waiting(picture).to_owned()))
+}
+
+/// Returns what most of the waiting clusters wait for; the condition of the rollout where the picture is without its clusters.
+fn waiting(picture: &Picture) -> &str {
+    let mut messages: BTreeMap<&str, usize> = BTreeMap::new();
+    for cluster in &picture.clusters {
+        if matches!(cluster.state, ClusterState::Waiting | ClusterState::Held) {
+            let count = messages.entry(&cluster.message).or_default();
+            *count = count.saturating_add(1);
+        }
+    }
+    let most = messages.into_iter().max_by_key(|(_, count)| *count);
+    most.map_or(&*picture.health.message, |(message, _)| message)
 }
 
 fn row(picture: &Picture, name_width: usize, now: Timestamp) -> Line {

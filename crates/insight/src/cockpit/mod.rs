@@ -42,7 +42,7 @@ pub use approval::{AskedApproval, WaveApproval};
 pub use approve::{Approve, Decision};
 pub use attention::{Attention, AttentionGroup};
 pub use cluster::{ClusterState, ClusterView, Counts};
-pub use cluster_rollouts::{ClusterRollout, ClusterRollouts, cluster_rollouts, of_cluster};
+pub use cluster_rollouts::{ClusterRollout, ClusterRollouts, UnknownCluster, cluster_rollouts, of_cluster};
 pub use eta::Eta;
 pub use field_changes::{FieldChanges, field_changes};
 pub use find::{Rollouts, Unknown, find};

@@ -47,11 +47,17 @@ impl Phase {
         }
     }
 
-    /// Returns whether it is not finished: a command that waits for the end continues to wait.
+    /// Returns whether it continues without an action: a command that waits for its end continues to wait.
     pub const fn goes_on(self) -> bool {
         match self {
-            Self::Progressing | Self::Waiting | Self::Paused | Self::Unapproved | Self::Deleting => true,
-            Self::Done | Self::Stopped | Self::Failed | Self::Empty | Self::NotManaged => false,
+            Self::Progressing | Self::Waiting | Self::Deleting => true,
+            Self::Done
+            | Self::Paused
+            | Self::Unapproved
+            | Self::Stopped
+            | Self::Failed
+            | Self::Empty
+            | Self::NotManaged => false,
         }
     }
 

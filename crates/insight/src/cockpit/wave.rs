@@ -20,7 +20,7 @@ pub enum WaveState {
     Open,
     /// It waits for waves before it.
     Waiting,
-    /// Too many clusters have failed.
+    /// Too many clusters have failed, or the change was rejected or rolled back.
     Stopped,
     /// It is paused.
     Paused,
@@ -79,7 +79,7 @@ pub struct WaveEta {
     /// When.
     #[schemars(with = "String")]
     pub at: Timestamp,
-    /// Whether it is a lower bound, because no update has completed yet.
+    /// Whether it is a lower bound, because no update was observed.
     pub at_least: bool,
 }
 

@@ -103,12 +103,12 @@ impl Waves {
                 (false, false) => Brake::None,
             };
             wave.state = state(&wave.counts, brake);
-            let is_asked = wave.approval == Some(WaveApproval::Asked);
-            if is_asked
-                && matches!(wave.state, WaveState::Open | WaveState::Waiting)
-                && !is_moving(&wave.counts)
-            {
-                wave.state = WaveState::Unapproved;
+            if matches!(wave.state, WaveState::Open | WaveState::Waiting) && !is_moving(&wave.counts) {
+                wave.state = match wave.approval {
+                    Some(WaveApproval::Asked) => WaveState::Unapproved,
+                    Some(WaveApproval::Rejected) => WaveState::Stopped,
+                    Some(WaveApproval::Later | WaveApproval::Given) | None => wave.state,
+                };
             }
             wave.batches = Batches::of(wave.limit, &wave.counts);
             let own = moving.remove(&at).unwrap_or_default();
@@ -252,14 +252,20 @@ fn wave(placement: &PlacementOutlook, stage: usize) -> Wave {
         Some(_) | None => "the other clusters".to_owned(),
     };
     let counts = placement.stages.get(stage).copied().unwrap_or_default();
+    // While a rollout is rolled back, maxFailures and progressDeadline of its strategy do not apply.
+    let applies = placement
+        .undone
+        .as_ref()
+        .is_none_or(|undone| undone.since.is_none());
+    let deadline = placement.course.deadline.filter(|_| applies);
     Wave {
         mandatory,
         approval: of_stage(placement, stage),
         limit: counts.limit.filter(|limit| *limit < counts.all),
-        tolerated: counts.tolerated,
+        tolerated: counts.tolerated.filter(|_| applies),
         failures: counts.failures,
         soak_seconds: placement.course.soak.as_secs(),
-        deadline_seconds: placement.course.deadline.map(|length| length.as_secs()),
+        deadline_seconds: deadline.map(|length| length.as_secs()),
         ..bare(&name, &format!("{}/{}", placement.namespace, placement.name))
     }
 }

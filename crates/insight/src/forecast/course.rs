@@ -31,6 +31,9 @@ pub struct Wave {
     /// Seconds after the start.
     #[serde(rename = "afterSeconds")]
     pub after: i64,
+    /// When it starts.
+    #[schemars(with = "String")]
+    pub at: Timestamp,
     /// Clusters on which the add-on is installed.
     pub installed: Vec<String>,
     /// Clusters that are updated.
@@ -87,6 +90,13 @@ impl Wave {
 }
 
 impl Forecast {
+    /// Returns how many clusters something keeps from their update.
+    pub(super) fn blocked(&self) -> usize {
+        let blocked = self.held.iter().filter(|held| !held.moved);
+        let clusters: BTreeSet<&String> = blocked.filter_map(|held| held.cluster.as_ref()).collect();
+        clusters.len()
+    }
+
     /// Returns how many clusters are updated, wait for their update in the rollout, or lose the add-on, of how many that have it
     /// before or at the end.
     pub fn moved(&self) -> (usize, usize) {
@@ -235,6 +245,7 @@ fn wave(moves: Moves, start: Timestamp, now: Timestamp) -> Wave {
     moved.retain(|cluster| !installed.contains(cluster) && !removed.contains(cluster));
     Wave {
         after: now.as_second().saturating_sub(start.as_second()),
+        at: now,
         installed: list(installed),
         moved: list(moved),
         removed: list(removed),
@@ -283,6 +294,7 @@ mod tests {
             clusters: 5,
             waves: vec![Wave {
                 after: 0,
+                at: Timestamp::UNIX_EPOCH,
                 installed: names(&["new"]),
                 moved: names(&["canary"]),
                 removed: Vec::new(),
@@ -304,6 +316,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let wave = |after, installed: &[&str], moved: &[&str]| Wave {
             after,
+            at: Timestamp::UNIX_EPOCH,
             installed: names(installed),
             moved: names(moved),
             removed: Vec::new(),

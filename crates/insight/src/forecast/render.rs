@@ -42,17 +42,17 @@ pub(super) fn headline(forecast: &Forecast) -> String {
         sum(|wave| &wave.removed),
     );
     let clusters = counted(forecast.clusters, "cluster");
+    let blocked = match forecast.blocked() {
+        0 => String::new(),
+        blocked => format!("; {blocked} blocked"),
+    };
     if forecast.waves.is_empty() {
-        format!("nothing would change; {clusters}")
+        format!("nothing would change{blocked}; {clusters}")
     } else {
-        let last = forecast.waves.last().map_or(0, |wave| wave.after);
-        let over = if last > 0 {
-            format!(", the last after {}", length(last))
-        } else {
-            String::new()
-        };
+        let last = forecast.waves.last().filter(|wave| wave.after > 0);
+        let over = last.map_or_else(String::new, |wave| format!(", the last {}", begins(wave)));
         format!(
-            "{installed} installed, {moved} updated, {removed} removed in {}{over}; {clusters} at the end",
+            "{installed} installed, {moved} updated, {removed} removed in {}{over}{blocked}; {clusters} at the end",
             counted(forecast.waves.len(), "wave"),
         )
     }
@@ -108,8 +108,17 @@ pub(super) fn when(wave: &Wave, before: Option<i64>) -> String {
     } else if wave.after == 0 {
         "at once".to_owned()
     } else {
-        format!("after {}", length(wave.after))
+        begins(wave)
     }
+}
+
+/// How long a wave waits; with the time if that is more than a day.
+fn begins(wave: &Wave) -> String {
+    let after = format!("after {}", length(wave.after));
+    if wave.after < 86_400 {
+        return after;
+    }
+    format!("{after} ({})", wave.at.strftime("%Y-%m-%d %H:%M:%SZ"))
 }
 
 pub(super) fn named(clusters: &[String], listing: Listing) -> String {

@@ -75,6 +75,8 @@ impl Link {
 pub enum Grade {
     /// An administrator must act.
     Fault,
+    /// Nothing is wrong, and the wait ends only when a user acts: resumes, approves, or ends a freeze.
+    WaitsForUser,
     /// The wait ends without an action, at this time if it is known.
     Waits(Option<Timestamp>),
     /// The add-on is not installed, and the cluster is not selected.
@@ -211,7 +213,7 @@ impl Answer {
         let grades = self.groups.iter().map(|group| group.grade);
         let mut grades = grades.chain(self.chains.iter().filter_map(|chain| chain.grade));
         grades.all(|grade| match grade {
-            Grade::Fault => false,
+            Grade::Fault | Grade::WaitsForUser => false,
             Grade::Waits(_) | Grade::Meant => true,
             Grade::Absent => self.is_let_be(grade),
         })

@@ -227,7 +227,7 @@ causes! {
         "A RolloutFreeze stops changes on the cluster.",
         "While a RolloutFreeze is in force, no change starts on the clusters that it selects; clusters that are being updated finish. The \
          message has its reason and its end. An invalid RolloutFreeze stops all changes until it is corrected.",
-        "wait until the freeze ends, or delete the RolloutFreeze";
+        "end the freeze, or correct the RolloutFreeze if it is invalid";
     SETTINGS_INVALID = "why/rollout-settings-invalid",
         "The settings of the rollout are invalid.",
         "It is not known what the AddOnRollout of the add-on sets, or the ClusterManagementAddOn has an annotation that is no longer \

@@ -13,7 +13,7 @@ use super::{command, ending, wait, work};
 use api::names::conditions;
 use api::reason::Reason;
 use plan::{Wait, WaitOn};
-use store::{Condition, Instance, Status, Work};
+use store::{Condition, Instance, Kind, Status, Work};
 
 impl Context<'_> {
     /// Returns the chain of one cluster.
@@ -110,7 +110,7 @@ impl Context<'_> {
         let words = self.conditions.words(instance);
         let is_stalled =
             |word: &PlannedCondition| word.kind == conditions::STALLED && word.status == Status::True;
-        if !matches!(wait.grade, Grade::Waits(_)) || !words.iter().any(is_stalled) {
+        if !matches!(wait.grade, Grade::WaitsForUser | Grade::Waits(_)) || !words.iter().any(is_stalled) {
             return None;
         }
         let mut links = Vec::new();
@@ -188,11 +188,26 @@ impl Context<'_> {
         if let Some(link) = links.iter_mut().find(|link| link.object == object) {
             link.stops = true;
         }
+        let detail = format!("AddOnTemplate {}: {message}", template.config.name);
+        let values = instance.references.iter().find(|one| {
+            Kind::of_config(&one.config.of.group, &one.config.of.resource) == Some(Kind::DeploymentConfig)
+        });
+        let is_unset = message.contains("unknown variable");
+        let Some(values) = values.filter(|_| is_unset) else {
+            let look = command::get("addontemplate", "", &template.config.name);
+            return Cause::new(causes::RENDERING, detail).typing(look);
+        };
+        let object = config_name(&values.config);
+        let edit = format!(
+            "kubectl edit addondeploymentconfig {} -n {}",
+            command::quoted(&values.config.name),
+            command::quoted(&values.config.namespace)
+        );
         Cause::new(
             causes::RENDERING,
-            format!("AddOnTemplate {}: {message}", template.config.name),
+            format!("{detail}; define it in spec.customizedVariables of {object}"),
         )
-        .typing(command::get("addontemplate", "", &template.config.name))
+        .typing(edit)
     }
 
     fn without_instance(&self, cluster: &str, held: Option<&Wait>, links: &mut Vec<Link>) -> Cause {

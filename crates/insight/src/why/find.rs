@@ -14,7 +14,7 @@ use super::placements::DecidedPlacements;
 use super::{command, wait};
 use crate::offline::Hub;
 use plan::{self, Action, Plan};
-use store::{InstallStrategy, Kind, Settings, View};
+use store::{InstallStrategy, Kind, Settings, Store, View};
 
 /// Returns why an add-on is not ready, on one cluster or on all; or what blocks its deletion.
 pub fn why(
@@ -24,7 +24,18 @@ pub fn why(
     cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<Answer, Unknown> {
-    let store = hub.store(settings);
+    why_in(hub, &hub.store(settings), addon, cluster, false, now)
+}
+
+/// Returns the same from a store of the hub. If `alone`, the clusters that share the cause are not searched.
+pub(super) fn why_in(
+    hub: &Hub,
+    store: &Store,
+    addon: &str,
+    cluster: Option<&str>,
+    alone: bool,
+    now: Timestamp,
+) -> Result<Answer, Unknown> {
     let is_there = || store.addons().any(|name| **name == *addon);
     let view = store.view(addon).filter(|view| is_there() || is_left(view));
     let view = view.ok_or_else(|| Unknown::addon(addon, store.addons().map(|name| &**name)))?;
@@ -49,7 +60,7 @@ pub fn why(
         let known = view.clusters().map(|(name, _)| &**name);
         return Err(Unknown::cluster(cluster, known));
     }
-    Ok(answer(&case, cluster, now))
+    Ok(answer(&case, cluster, alone, now))
 }
 
 /// Whether anything is left on a cluster of an add-on whose object was deleted.
@@ -71,10 +82,11 @@ fn going(plan: &Plan) -> BTreeSet<String> {
     deleted.collect()
 }
 
-fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
+fn answer(case: &Context<'_>, asked: Option<&str>, alone: bool, now: Timestamp) -> Answer {
     let concerned = concerned(case);
     let mut found = Tally::default();
-    for cluster in &concerned {
+    let is_needed = |cluster: &&String| !alone || asked == Some(cluster.as_str());
+    for cluster in concerned.iter().filter(is_needed) {
         let (chain, cause) = case.chain(cluster);
         if asked == Some(cluster.as_str()) {
             found.asked.push(chain.clone());
@@ -102,7 +114,9 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
     let is_asked = |group: &Group| asked.is_none_or(|asked| group.clusters.iter().any(|one| *one == *asked));
     let of_clusters = found.into_iter().map(|(group, _)| group).filter(is_asked);
     let of_clusters: Vec<Group> = of_clusters.collect();
-    let known: BTreeSet<&str> = of_clusters.iter().map(|group| group.cause.id).collect();
+    // What is as intended on a cluster does not show what an administrator has to do for the add-on.
+    let faults = of_clusters.iter().filter(|group| group.grade != Grade::Meant);
+    let known: BTreeSet<&str> = faults.map(|group| group.cause.id).collect();
     let whole = whole(case, concerned.is_empty(), &known);
     let whole = whole.into_iter().filter(is_reported).map(|whole| whole.group);
     let mut groups: Vec<Group> = whole.chain(of_clusters).collect();
@@ -125,9 +139,10 @@ fn answer(case: &Context<'_>, asked: Option<&str>, now: Timestamp) -> Answer {
 fn order(group: &Group) -> (u8, bool) {
     let rank = match group.grade {
         Grade::Fault => 0,
-        Grade::Waits(_) => 1,
-        Grade::Absent => 2,
-        Grade::Meant => 3,
+        Grade::WaitsForUser => 1,
+        Grade::Waits(_) => 2,
+        Grade::Absent => 3,
+        Grade::Meant => 4,
     };
     (rank, super::turn::waits_for_others(group.cause))
 }
@@ -146,7 +161,7 @@ impl Tally {
     fn add(&mut self, cluster: &str, chain: Chain, cause: Option<Cause>) {
         let count = match cause.as_ref().map(|cause| cause.grade) {
             None | Some(Grade::Meant) => Some(&mut self.ready),
-            Some(Grade::Waits(_)) => Some(&mut self.waiting),
+            Some(Grade::WaitsForUser | Grade::Waits(_)) => Some(&mut self.waiting),
             Some(Grade::Absent) => Some(&mut self.absent),
             Some(Grade::Fault) => None,
         };

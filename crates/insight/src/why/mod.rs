@@ -21,6 +21,7 @@ mod upgrade_answer;
 mod upgrade_next_steps;
 mod upgrade_text;
 mod wait;
+mod whole_cluster;
 mod work;
 
 pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
@@ -31,3 +32,4 @@ pub use render::{
 };
 pub use upgrade_answer::{UpgradeAnswer, UpgradeGroup, UpgradeLink, UpgradeUnknown, why_upgrade};
 pub use upgrade_text::{DiagnosedUpgrades, UpgradeDiagnosis, upgrade_diagnosis, upgrade_text};
+pub use whole_cluster::why_cluster;

@@ -203,6 +203,13 @@ impl Context<'_> {
                 Reason::LabelSelectorMissing | Reason::LabelSelectorInvalid | Reason::InstallStrategyUnknown,
             ) => Cause::new(causes::STRATEGY, message),
             Some(Reason::ClockUnknown) => Cause::new(causes::CLOCK, message),
+            Some(Reason::RollingBack | Reason::RolledBack) => {
+                Cause::new(causes::UNDONE, message).typing(format!(
+                    "tidegate rollout history {}",
+                    command::quoted(&self.view.addon.name)
+                ))
+            }
+            Some(Reason::UndoImpossible) => Cause::new(causes::NO_WAY_BACK, message),
             Some(_) | None if let Some(cause) = self.held_cause(known, &message) => cause,
             Some(_) | None => Cause::new(causes::ADDON_STALLED, format!("{reason}: {message}")),
         })

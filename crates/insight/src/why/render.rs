@@ -68,6 +68,7 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
         }
         None | Some(Grade::Meant) => format!("READY{since}"),
         Some(Grade::Fault) => format!("NOT READY{since}"),
+        Some(Grade::WaitsForUser) => "WAITING".to_owned(),
         Some(Grade::Waits(until)) => format!("WAITING{}", ending(until, answer.at)),
         Some(Grade::Absent) => "not installed".to_owned(),
     };
@@ -78,10 +79,10 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     };
     let label = match grade {
         Grade::Fault => "cause: ",
-        Grade::Waits(_) | Grade::Absent | Grade::Meant => "why:   ",
+        Grade::WaitsForUser | Grade::Waits(_) | Grade::Absent | Grade::Meant => "why:   ",
     };
     line(out, &format!("{label}{}", chain.detail));
-    if shows_fix(grade, cause) {
+    if shows_fix(grade) {
         let doc = super::CAUSES.iter().find(|doc| doc.id == cause);
         line(out, &format!("fix:   {}", doc.map_or("", |doc| doc.fix)));
         line(out, &format!("       {}", chain.command));
@@ -89,15 +90,9 @@ fn put_chain(out: &mut String, answer: &Answer, chain: &Chain) {
     line(out, &format!("code:  {cause} (tidegate explain {cause})"));
 }
 
-/// A wait that ends automatically needs no fix. A user must end a pause and give an approval.
-fn shows_fix(grade: Grade, cause: &str) -> bool {
-    match grade {
-        Grade::Fault | Grade::Absent | Grade::Meant => true,
-        Grade::Waits(_) => {
-            let by_hand = [super::causes::PAUSED.id, super::causes::APPROVAL.id];
-            by_hand.contains(&cause)
-        }
-    }
+/// A wait that ends automatically needs no fix.
+const fn shows_fix(grade: Grade) -> bool {
+    !matches!(grade, Grade::Waits(_))
 }
 
 /// Returns until when a wait lasts, and how long that is.
@@ -159,7 +154,7 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing)
     line(out, "");
     let state = match group.grade {
         Grade::Fault => String::new(),
-        Grade::Waits(until) if group.clusters.len() == 1 => format!("waiting{}; ", ending(until, answer.at)),
+        Grade::WaitsForUser => "waiting; ".to_owned(),
         Grade::Waits(until) => format!("waiting{}; ", ending(until, answer.at)),
         Grade::Absent => "not installed; ".to_owned(),
         Grade::Meant => "ready; ".to_owned(),
@@ -172,7 +167,7 @@ fn put_group(out: &mut String, answer: &Answer, group: &Group, listing: Listing)
 }
 
 fn put_fix(out: &mut String, group: &Group) {
-    if shows_fix(group.grade, group.cause.id) {
+    if shows_fix(group.grade) {
         line(out, &format!("  fix:  {}", group.cause.fix));
         line(out, &format!("        {}", group.command));
     }
@@ -348,7 +343,7 @@ fn state(grade: Option<Grade>) -> &'static str {
     match grade {
         None | Some(Grade::Meant) => "ready",
         Some(Grade::Fault) => "not-ready",
-        Some(Grade::Waits(_)) => "waits",
+        Some(Grade::WaitsForUser | Grade::Waits(_)) => "waits",
         Some(Grade::Absent) => "not-installed",
     }
 }
@@ -356,7 +351,7 @@ fn state(grade: Option<Grade>) -> &'static str {
 fn until(grade: Option<Grade>) -> Option<String> {
     match grade {
         Some(Grade::Waits(until)) => until.map(|until| until.to_string()),
-        None | Some(Grade::Fault | Grade::Absent | Grade::Meant) => None,
+        None | Some(Grade::Fault | Grade::WaitsForUser | Grade::Absent | Grade::Meant) => None,
     }
 }
 

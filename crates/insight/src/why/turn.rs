@@ -66,7 +66,7 @@ impl Context<'_> {
 
     /// Returns why a cluster waits for an approval: this is not a fault, and only the approval ends it.
     fn approval(&self, turn: &Turn) -> Cause {
-        let cause = Cause::new(causes::APPROVAL, &*turn.message).graded(Grade::Waits(None));
+        let cause = Cause::new(causes::APPROVAL, &*turn.message).graded(Grade::WaitsForUser);
         let addon = quoted(&self.view.addon.name);
         let TurnSubject::Approval(Approval { place, group, hash }) = &turn.about else {
             return cause.typing(format!("tidegate rollout approve {addon}"));
@@ -124,7 +124,7 @@ impl Context<'_> {
             None => format!("tidegate rollout resume {addon}{only}"),
         };
         Cause::new(causes::PAUSED, detail)
-            .graded(Grade::Waits(None))
+            .graded(Grade::WaitsForUser)
             .typing(command)
     }
 
@@ -310,17 +310,24 @@ impl Context<'_> {
         Cause::new(causes::WINDOW, told).graded(Grade::Waits(until))
     }
 
-    /// Returns until when a freeze stops changes on a cluster; an invalid one has to be corrected.
+    /// Returns until when a freeze stops changes on a cluster. A user ends one without an end, and corrects an invalid one.
     fn freeze(&self, cluster: &str, told: &str) -> Cause {
-        let cluster = self.view.cluster(cluster);
-        let freeze = plan::freeze_of(&self.view, cluster, self.now);
-        let author = authored(freeze.and_then(|record| record.set_by.as_ref()));
+        let record = plan::freeze_of(&self.view, self.view.cluster(cluster), self.now);
+        let author = authored(record.and_then(|record| record.set_by.as_ref()));
         let cause = Cause::new(causes::FREEZE, format!("{told}{author}"));
-        let cause = cause.typing("kubectl get rolloutfreezes".to_owned());
-        match freeze.map(|record| &record.freeze) {
-            Some(Err(_)) => cause,
-            Some(Ok(freeze)) => cause.graded(Grade::Waits(freeze.until())),
-            None => cause.graded(Grade::Waits(None)),
+        let Some(record) = record else {
+            return cause.graded(Grade::Waits(None));
+        };
+        let name = quoted(&record.name);
+        match &record.freeze {
+            Err(_) => cause.typing(format!("kubectl edit rolloutfreeze {name}")),
+            Ok(freeze) => {
+                let until = freeze.until();
+                let grade = until.map_or(Grade::WaitsForUser, |until| Grade::Waits(Some(until)));
+                cause
+                    .graded(grade)
+                    .typing(format!("tidegate rollout unfreeze {name}"))
+            }
         }
     }
 

@@ -104,8 +104,17 @@ pub fn why_upgrade(
     cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<UpgradeAnswer, UpgradeUnknown> {
-    let store = hub.store(settings);
-    let owner = find(&store, name)?;
+    why_upgrade_in(&hub.store(settings), name, cluster, now)
+}
+
+/// Returns the same from a store of the hub.
+pub(super) fn why_upgrade_in(
+    store: &Store,
+    name: &str,
+    cluster: Option<&str>,
+    now: Timestamp,
+) -> Result<UpgradeAnswer, UpgradeUnknown> {
+    let owner = find(store, name)?;
     let unknown = || UpgradeUnknown::Upgrade {
         name: name.to_owned(),
         instead: "it was deleted".to_owned(),

@@ -43,7 +43,7 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
     match hold {
         Hold::Preview => (Needed, "remove spec.preview to start", START),
         Hold::PausedByProfile(_) => (
-            Waits,
+            Needed,
             "remove spec.pause of the RolloutProfile to continue",
             "kubectl get rolloutprofiles",
         ),

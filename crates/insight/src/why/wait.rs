@@ -98,7 +98,7 @@ fn rank(on: &WaitOn) -> u8 {
     match on {
         // What is as it was meant hides nothing.
         WaitOn::Adopted(_) => 3,
-        WaitOn::Agent(_) => 2,
+        WaitOn::Agent(_) | WaitOn::Rendering(_) => 2,
         WaitOn::Rollout(_) | WaitOn::Content(_) | WaitOn::Label => 1,
         WaitOn::Placement(..)
         | WaitOn::Decision(..)
@@ -144,6 +144,7 @@ fn doc(on: &WaitOn) -> &'static CauseDoc {
         WaitOn::Reason(..) => causes::REMOVAL_UNCONFIRMED,
         WaitOn::Content(_) => causes::CONTENT,
         WaitOn::Agent(_) => causes::AGENT,
+        WaitOn::Rendering(_) => causes::RENDERING,
         WaitOn::Hook(_) => causes::HOOK,
         WaitOn::Creation(_) => causes::CREATION,
         WaitOn::Label => causes::LABEL,

@@ -13,7 +13,7 @@ use crate::install::{DecisionState, Selected, Wanted};
 use crate::rollout::{Asked, Member, Placed, Rolled};
 use ::model::engine::{Breach, Counts, Course, StageCounts, UnitState, Verdict};
 use api::reason::Reason;
-use store::{Applied, Compat, Condition, ConfigRef, Name, Progression, Status, View};
+use store::{Applied, Compat, Condition, ConfigRef, Name, Progression, View};
 
 /// What a plan has decided about the rollout of one add-on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -173,9 +173,7 @@ impl Outlook {
                 .map(|notice| (notice.reason, notice.wait.clone())),
             failure: member.failure.clone(),
             health: tally.map_or(Health::Leaving, Health::of),
-            since: ready
-                .filter(|ready| ready.status != Status::Unknown)
-                .and_then(Condition::since),
+            since: ready.and_then(Condition::since),
             version: member.instance.current_version.clone(),
         });
     }

@@ -99,11 +99,6 @@ impl<'a> Undo<'a> {
         matches!(self, Self::Stands(..))
     }
 
-    /// Returns whether the content to which clusters are rolled back is no longer on the hub.
-    pub(crate) fn is_lost(&self) -> bool {
-        matches!(self, Self::Stands(_, good) if good.lost().is_some())
-    }
-
     /// Returns when time alone may change it.
     pub(crate) fn recheck_at(&self) -> Option<Timestamp> {
         match self {

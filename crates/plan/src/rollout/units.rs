@@ -37,8 +37,10 @@ pub(crate) struct Placed {
     pub configured: usize,
     /// Too many failures, when there are too many.
     pub breach: Option<Breach>,
-    /// How many of its clusters wait for other add-ons or a window.
+    /// How many of its clusters wait for something outside of the rollout, such as another add-on, a freeze or a window.
     pub blocked: usize,
+    /// The reasons of these waits.
+    pub blocked_by: BTreeSet<&'static str>,
     /// Whether it is paused.
     pub paused: bool,
     /// The mandatory decision group with those failures, if it is one.
@@ -304,6 +306,12 @@ impl<'v> Feed<'v> {
         for ((at, verdict), unit) in places.iter().zip(&decision.verdicts).zip(&units) {
             if let Some(candidate) = at.and_then(|at| candidates.get_mut(at)) {
                 candidate.verdict = *verdict;
+                if *verdict == Verdict::Wait(Hold::Elsewhere) {
+                    let notice = candidate.blocked.as_ref();
+                    placed
+                        .blocked_by
+                        .extend(notice.map(|notice| notice.reason.as_str()));
+                }
                 placed.name(*verdict, &candidate.instance.cluster);
                 if blamed == Some(unit.group) {
                     placed.blame(*verdict, &candidate.instance.cluster);

@@ -246,12 +246,10 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
             "the cluster did not apply the upgrade within clusterUpgradeTimeout",
             now,
         )),
-        _ if is_late => ClusterStanding::of(fail(
-            record,
-            Reason::UpgradeTimeout,
-            "the upgrade exceeded clusterUpgradeTimeout",
-            now,
-        )),
+        found if is_late => {
+            let message = exceeded(found);
+            ClusterStanding::of(fail(record, Reason::UpgradeTimeout, &message, now))
+        }
         Platform::Underway { percent, message } => {
             let record = record
                 .at(State::Partial, Phase::Platform)
@@ -276,6 +274,16 @@ fn flight(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStanding
             };
             ClusterStanding::of(unapplied(record, Stage::Platform, work)).until(until)
         }
+    }
+}
+
+/// The message of an upgrade that took too long, with the problem that the cluster reports.
+fn exceeded(found: Platform) -> String {
+    let message = "the upgrade exceeded clusterUpgradeTimeout";
+    match found {
+        Platform::Failing(why) => format!("{message}; Failing: {why}"),
+        Platform::Silent(why) if !why.is_empty() => format!("{message}; {why}"),
+        Platform::Silent(_) | Platform::Underway { .. } | Platform::Done => message.to_owned(),
     }
 }
 
