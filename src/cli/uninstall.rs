@@ -383,6 +383,19 @@ mod tests {
     }
 
     #[test]
+    fn the_commands_of_the_page_save_all_kinds() {
+        let page = include_str!("../../docs/operate/uninstall.md");
+        let commands: Vec<&str> = page.lines().filter(|line| line.contains("> kept.yaml")).collect();
+        assert_eq!(commands.len(), 2, "{commands:?}");
+        let args = Line::try_parse_from(["tidegate", "--definitions"]).expect("it parses").args;
+        let all = created(&args).expect("objects");
+        for definition in all.iter().filter(|object| text(object, "/kind") == DEFINITION) {
+            let plural = text(definition, "/spec/names/plural");
+            assert!(commands.iter().all(|line| line.contains(plural)), "{plural}");
+        }
+    }
+
+    #[test]
     fn the_webhooks_go_first_and_the_namespace_last() {
         let all = kinds("");
         let first = all.iter().position(|kind| !FIRST.contains(&kind.as_str()));

@@ -324,6 +324,8 @@ fn a_revision_is_listed_with_its_author_and_restored() {
     );
     let back = at(&dev, &["rollout", "undo", "helloworld", "--to-revision", &first]);
     assert!(back.ok, "{}", back.stderr);
+    let told = "    spec.customizedVariables[GREETING].value: \"ahoy\" -> \"hello\"\n  overwrites fields of kubectl-patch";
+    assert!(back.stdout.contains(told), "{}", back.stdout);
     let config = dev.read(&CONFIG);
     assert_eq!(
         config["spec"]["customizedVariables"][0]["value"], "hello",
@@ -332,6 +334,14 @@ fn a_revision_is_listed_with_its_author_and_restored() {
     assert_eq!(
         config["metadata"]["annotations"].get("kubernetes.io/change-cause"),
         None
+    );
+    let restored = history()["revisions"].as_array().and_then(|all| {
+        let mut all = all.iter();
+        all.find(|one| one["revision"].to_string() == first).cloned()
+    });
+    assert_eq!(
+        restored.expect("the first revision")["restored"]["by"],
+        "tidegate-rollout-undo"
     );
     // A second one owns no more of the add-on than the first: other field managers can still change and remove their fields.
     dev.succeed(

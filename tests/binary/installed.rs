@@ -221,6 +221,10 @@ async fn comes_works_and_goes(heading: &str, life: Life) {
         });
         let policy = repository(POLICY);
         done(&site.admin, &["apply", "-f", &policy.to_string_lossy()], "");
+        let profile = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutProfile", "metadata": {"name": "careful"},
+            "spec": {"onFailure": "Undo"}});
+        site.typed(&format!("kubectl apply -f - <<< '{profile}'"));
+        site.typed("kubectl patch addonrollout helloworld --type=merge -p '{\"spec\": {\"pause\": {\"reason\": \"maintenance\"}}}'");
         if life != Life::Quiet {
             goes_there_and_back(&site, &mut pods, heading);
         }
@@ -247,12 +251,19 @@ async fn comes_works_and_goes(heading: &str, life: Life) {
         assert_eq!(everything(&site.admin), before, "nothing is left");
         assert_eq!(of_the_user(&site.admin), theirs, "nothing is lost");
         site.typed("tidegate crds | kubectl apply -f -");
+        // As the controllers create it before the file is applied.
+        site.typed("kubectl create -f - <<< '{\"apiVersion\": \"tidegate.io/v1alpha1\", \"kind\": \"AddOnRollout\", \"metadata\": {\"name\": \"helloworld\"}}'");
         site.typed("kubectl apply -f kept.yaml");
-        let kept = site.typed("kubectl get addonpolicies -o name");
+        let kept = site.typed("kubectl get addonpolicies,rolloutprofiles -o name");
         assert_eq!(
-            kept.trim(),
-            "addonpolicy.tidegate.io/rollout-progressive-in-production"
+            kept.trim().lines().collect::<Vec<_>>(),
+            [
+                "addonpolicy.tidegate.io/rollout-progressive-in-production",
+                "rolloutprofile.tidegate.io/careful"
+            ]
         );
+        let paused = site.typed("kubectl get addonrollout helloworld -o jsonpath={.spec.pause.reason}");
+        assert_eq!(paused, "maintenance");
     });
     site.end().await;
 }

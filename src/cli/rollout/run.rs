@@ -2,6 +2,7 @@
 //!
 //! Decides exit statuses; what is shown and written is decided by `cockpit`.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -339,6 +340,7 @@ pub(in crate::cli) async fn steered_from(
     let target = meant(&store, name)?;
     let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
     let mut wait = FIRST_WAIT;
+    let mut taken_from = BTreeSet::new();
     loop {
         let object = raw(client, &target).await?;
         let settings = stored_settings(client, &target).await?;
@@ -352,8 +354,9 @@ pub(in crate::cli) async fn steered_from(
             client: request.client,
         };
         let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
-        match put(client, &target, (&object, &settings), verb, &writing, request).await? {
-            Outcome::Written { taken_from } => {
+        let written_object = (&object, &settings);
+        match put(client, &target, written_object, verb, &writing, request, &mut taken_from).await? {
+            Outcome::Written => {
                 return Ok(written(&target, verb, writing, &taken_from, request.dry_run));
             }
             // Its controllers write its status all the time, and the gate takes its own: the request is decided again.

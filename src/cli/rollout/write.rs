@@ -37,10 +37,7 @@ pub(in crate::cli) struct Request {
 #[derive(Debug)]
 pub(in crate::cli) enum Outcome {
     /// It is written.
-    Written {
-        /// Whose values were written over.
-        taken_from: Vec<String>,
-    },
+    Written,
     /// Nothing is written: the object is not the one that the write was decided from; in the hub's words.
     Changed(String),
 }
@@ -85,7 +82,7 @@ struct Refused(String);
 /// Writes what a verb means to an object that stands on the hub as `object`, if it still does; `settings` is the AddOnRollout.
 ///
 /// The revision goes with an apply and with a patch: a list that was made from another one would drop what has joined it since, and an
-/// apply would create a deleted add-on again.
+/// apply would create a deleted add-on again. `taken_from` collects the field managers whose values are overwritten.
 pub(in crate::cli) async fn put(
     client: &Client,
     target: &Target,
@@ -93,8 +90,9 @@ pub(in crate::cli) async fn put(
     verb: &Verb,
     writing: &Writing,
     request: Request,
+    taken_from: &mut BTreeSet<String>,
 ) -> Result<Outcome, CliError> {
-    restore(client, verb, writing, request).await?;
+    restore(client, verb, writing, request, taken_from).await?;
     let (object, kind, api) = match Kind::of_object(&writing.body) {
         Some(Kind::Rollout) => {
             let api = Api::all_with(client.clone(), &resource(Kind::Rollout));
@@ -127,9 +125,10 @@ pub(in crate::cli) async fn put(
                 .collect();
             allowed(&owners, &body, request)?;
             match hub.patch(&Patch::Merge(&body), false).await? {
-                Answer::Stored => Ok(Outcome::Written {
-                    taken_from: managers(&owners),
-                }),
+                Answer::Stored => {
+                    taken_from.extend(managers(&owners));
+                    Ok(Outcome::Written)
+                }
                 Answer::Owned(_, why) | Answer::Changed(why) => Ok(Outcome::Changed(why)),
             }
         }
@@ -140,9 +139,7 @@ pub(in crate::cli) async fn put(
             };
             let body = serde_json::from_value(body).map_err(CliError::acting("read the hub"))?;
             match hub.api.create(&params, &body).await {
-                Ok(_) => Ok(Outcome::Written {
-                    taken_from: Vec::new(),
-                }),
+                Ok(_) => Ok(Outcome::Written),
                 // The controllers create it as well.
                 Err(kube::Error::Api(status)) if status.is_already_exists() => {
                     Ok(Outcome::Changed(status.message.clone()))
@@ -152,18 +149,18 @@ pub(in crate::cli) async fn put(
         }
         Form::Apply => {
             let patch = Patch::Apply(&body);
-            let owners = match hub.patch(&patch, false).await? {
-                Answer::Stored => Vec::new(),
+            match hub.patch(&patch, false).await? {
+                Answer::Stored => {}
                 Answer::Changed(why) => return Ok(Outcome::Changed(why)),
                 Answer::Owned(owners, _) => {
                     allowed(&owners, &body, request)?;
                     match hub.patch(&patch, true).await? {
-                        Answer::Stored => managers(&owners),
+                        Answer::Stored => taken_from.extend(managers(&owners)),
                         Answer::Owned(_, why) | Answer::Changed(why) => return Ok(Outcome::Changed(why)),
                     }
                 }
-            };
-            Ok(Outcome::Written { taken_from: owners })
+            }
+            Ok(Outcome::Written)
         }
     }
 }
@@ -192,13 +189,17 @@ async fn decide(
             Answer::Owned(_, why) | Answer::Changed(why) => return Ok(Outcome::Changed(why)),
         }
     }
-    Ok(Outcome::Written {
-        taken_from: Vec::new(),
-    })
+    Ok(Outcome::Written)
 }
 
 /// Gives objects the content back that was kept of them: first, so that nothing refers to what is not there.
-async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Request) -> Result<(), CliError> {
+async fn restore(
+    client: &Client,
+    verb: &Verb,
+    writing: &Writing,
+    request: Request,
+    taken_from: &mut BTreeSet<String>,
+) -> Result<(), CliError> {
     let manager = Some(verb.manager(request.client).to_owned());
     for wanted in &writing.restores {
         let Some(kind) = Kind::of_object(wanted) else {
@@ -225,7 +226,7 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         if found.get("spec") == Some(spec) {
             continue;
         }
-        let owners = owners_of_spec(&found, verb.manager(request.client));
+        let owners = owners_of_spec(&found, wanted, verb.manager(request.client));
         allowed(&owners, wanted, request)?;
         let version = &found["metadata"]["resourceVersion"];
         let mut steps = json!([
@@ -244,6 +245,7 @@ async fn restore(client: &Client, verb: &Verb, writing: &Writing, request: Reque
         };
         let patched = api.patch(&key.name, &params, &Patch::Json::<()>(patch)).await;
         patched.map_err(refused(kind))?;
+        taken_from.extend(managers(&owners));
     }
     Ok(())
 }

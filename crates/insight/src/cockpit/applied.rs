@@ -29,7 +29,7 @@ pub(super) fn applied(object: &Value, manager: &str) -> Value {
 }
 
 /// Returns what of a value a set of fields names, as `fieldsV1` writes it: `{}` is the whole value, `.` the value without what is in it.
-fn owned(value: &Value, fields: &Value) -> Option<Value> {
+pub(super) fn owned(value: &Value, fields: &Value) -> Option<Value> {
     let fields = fields.as_object()?;
     if fields.is_empty() {
         return Some(value.clone());

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::applied::owned;
+
 /// Field managers of people: what they wrote by hand, they change by hand.
 const OF_PEOPLE: [&str; 3] = ["kubectl", "tidegate-rollout", "tidegate-web"];
 
@@ -57,13 +59,17 @@ pub fn conflicting<'c>(causes: impl IntoIterator<Item = (&'c str, &'c str, &'c s
     all.into_iter().collect()
 }
 
-/// Returns the other field managers that own anything of the spec of an object.
-pub fn owners_of_spec(object: &Value, own: &str) -> Vec<OwnedField> {
+/// Returns the other field managers whose fields of the spec of an object are different in `wanted`.
+pub fn owners_of_spec(object: &Value, wanted: &Value, own: &str) -> Vec<OwnedField> {
     let entries = object
         .pointer("/metadata/managedFields")
         .and_then(Value::as_array);
-    let has_spec = |entry: &&Value| entry.pointer("/fieldsV1/f:spec").is_some();
-    let managers = entries.into_iter().flatten().filter(has_spec);
+    let is_changed = |entry: &&Value| {
+        let fields = entry.pointer("/fieldsV1/f:spec");
+        let values = |object: &Value| owned(object.get("spec")?, fields?);
+        values(object) != values(wanted)
+    };
+    let managers = entries.into_iter().flatten().filter(is_changed);
     let managers = managers.filter_map(|entry| entry.get("manager")?.as_str());
     managers
         .filter(|manager| *manager != own)
@@ -108,6 +114,18 @@ mod tests {
         assert!(is_by_hand("kubectl-annotate") && is_by_hand("tidegate-rollout-pause"));
         assert!(is_by_hand("tidegate-web-undo"));
         assert!(!is_by_hand("argocd-controller") && !is_by_hand("tidegate"));
+    }
+
+    #[test]
+    fn only_field_managers_whose_values_change_are_overwritten() {
+        let entry = |manager: &str, fields: Value| json!({"manager": manager, "fieldsV1": {"f:spec": fields}});
+        let object = json!({"metadata": {"managedFields": [entry("argocd-controller", json!({"f:a": {}})),
+                entry("kubectl-patch", json!({"f:b": {}})), entry("own", json!({"f:b": {}})), {"manager": "labels"}]},
+            "spec": {"a": 1, "b": 2}});
+        let of = |wanted: Value| managers(&owners_of_spec(&object, &json!({"spec": wanted}), "own"));
+        assert_eq!(of(json!({"a": 1, "b": 3})), ["kubectl-patch"]);
+        assert_eq!(of(json!({"b": 2})), ["argocd-controller"]);
+        assert_eq!(of(json!({"a": 1, "b": 2, "c": 3})), [] as [&str; 0]);
     }
 
     #[test]

@@ -12,13 +12,14 @@ use serde_json::Value;
 
 use super::line::{Line, Tone, padded};
 use super::picture::{Target, TargetKind};
+use super::steer::{SteerClient, Verb};
 use super::text::called;
 use crate::forecast::Difference;
 use crate::forecast::of_configs;
 use store::{Config, ConfigRef, Kind, Store, View};
 
 /// The most changed fields that a list shows of a revision.
-const MOST_FIELDS: usize = 6;
+pub(super) const MOST_FIELDS: usize = 6;
 
 /// One content of a configuration of an add-on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -43,6 +44,9 @@ pub struct Revision {
     /// The annotation `kubernetes.io/change-cause` of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// When and by which field manager the object got this older content again, such as by an undo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Restored>,
     /// Whether clusters should run it now.
     pub desired: bool,
     /// Whether it is the last known good content.
@@ -52,6 +56,16 @@ pub struct Revision {
     /// Why no content was kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_kept: Option<String>,
+}
+
+/// The edit that restored an older content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Restored {
+    /// When.
+    #[schemars(with = "String")]
+    pub at: Timestamp,
+    /// The field manager.
+    pub by: String,
 }
 
 /// One revision and its content.
@@ -106,6 +120,7 @@ pub fn revisions(store: &Store, target: &Target) -> Vec<Revision> {
                 let mut one = of(&view, config, content, before);
                 one.revision = Some(kept.revision);
                 one.at = one.at.or(kept.kept_at);
+                one.restored = restored(&view, config, content);
                 all.push(one);
             }
             Err(why) => all.push(Revision {
@@ -116,6 +131,7 @@ pub fn revisions(store: &Store, target: &Target) -> Vec<Revision> {
                 at: kept.kept_at,
                 author: None,
                 cause: None,
+                restored: None,
                 desired: false,
                 known_good: false,
                 changes: Vec::new(),
@@ -163,6 +179,7 @@ fn of(view: &View<'_>, config: &ConfigRef, content: &Config, before: Option<&Con
         at: content.edit.as_ref().map(|edit| edit.at),
         author: content.edit.as_ref().map(|edit| edit.manager.to_string()),
         cause: content.cause.as_ref().map(ToString::to_string),
+        restored: None,
         desired: is_desired,
         known_good: is_good,
         changes: before.map_or_else(Vec::new, |before| {
@@ -170,6 +187,23 @@ fn of(view: &View<'_>, config: &ConfigRef, content: &Config, before: Option<&Con
         }),
         not_kept: None,
     }
+}
+
+/// Returns the edit of the object that restored a kept content. An edit of labels by the same field manager is none.
+fn restored(view: &View<'_>, config: &ConfigRef, content: &Config) -> Option<Restored> {
+    let present = view.config(config).filter(|present| present.hash == content.hash)?;
+    let edit = present.edit.as_ref()?;
+    let clients = [SteerClient::CommandLine, SteerClient::WebPage];
+    let is_undo = clients.iter().any(|client| *edit.manager == *Verb::Undo.manager(*client));
+    let mut others = view.all_kept().filter_map(|(_, kept)| kept.content.as_ref().ok());
+    let is_replaced = others.any(|(of, other)| {
+        let since = other.edit.as_ref().map(|edit| edit.at);
+        of == config && since.is_some_and(|at| content.edit.as_ref().is_some_and(|edit| at > edit.at) && at <= edit.at)
+    });
+    (content.edit.as_ref() != Some(edit) && (is_undo || is_replaced)).then(|| Restored {
+        at: edit.at,
+        by: edit.manager.to_string(),
+    })
 }
 
 /// Returns what the clusters of an add-on should run, each once.
@@ -225,10 +259,7 @@ pub fn revision_lines(revisions: &[Revision], is_whole: bool, width: usize) -> V
         let number = one
             .revision
             .map_or_else(|| "-".to_owned(), |number| number.to_string());
-        let at = one.at.map_or_else(
-            || "-".to_owned(),
-            |at| at.strftime("%Y-%m-%d %H:%M:%SZ").to_string(),
-        );
+        let at = one.at.map_or_else(|| "-".to_owned(), time);
         let what = match &one.not_kept {
             Some(why) => format!("not kept: {why}"),
             None => format!("{} {}", called(&one.what), one.object),
@@ -247,18 +278,15 @@ pub fn revision_lines(revisions: &[Revision], is_whole: bool, width: usize) -> V
                 Line::of(Tone::Faint, format!("{INSET}cause: ")).and(Tone::Plain, cause.as_str())
             }),
         );
+        page.extend(one.restored.iter().map(|restored| {
+            Line::of(Tone::Faint, format!("{INSET}restored: "))
+                .and(Tone::Plain, format!("{} by {}", time(restored.at), restored.by))
+        }));
         let most = if is_whole { usize::MAX } else { MOST_FIELDS };
-        page.extend(one.changes.iter().take(most).map(changed));
-        let more = one.changes.len().saturating_sub(most);
-        if more > 0 {
-            let number = one
-                .revision
-                .map_or_else(String::new, |number| format!(" (--revision {number})"));
-            page.push(Line::of(
-                Tone::Faint,
-                format!("{INSET}and {more} more fields{number}"),
-            ));
-        }
+        let number = one
+            .revision
+            .map_or_else(String::new, |number| format!(" (--revision {number})"));
+        page.extend(changed_lines(&one.changes, most, INSET, &number));
     }
     page.into_iter().map(|line| line.cut(width)).collect()
 }
@@ -325,6 +353,10 @@ fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
 /// What stands before the lines below a revision.
 const INSET: &str = "          ";
 
+fn time(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
 fn author(one: &Revision) -> &str {
     one.author.as_deref().unwrap_or("-")
 }
@@ -338,15 +370,21 @@ fn state(one: &Revision) -> &'static str {
     }
 }
 
-fn changed(change: &Difference) -> Line {
+/// Returns the first changed fields; `all` is what shows the others.
+pub(super) fn changed_lines(changes: &[Difference], most: usize, inset: &str, all: &str) -> Vec<Line> {
     let value = |side: &Option<Value>| match side {
         Some(value) => value.to_string(),
         None => "absent".to_owned(),
     };
-    Line::of(Tone::Faint, format!("{INSET}{}: ", change.path))
-        .and(Tone::Bad, value(&change.old))
-        .and(Tone::Faint, " -> ")
-        .and(Tone::Good, value(&change.new))
+    let each = changes.iter().take(most).map(|change| {
+        Line::of(Tone::Faint, format!("{inset}{}: ", change.path))
+            .and(Tone::Bad, value(&change.old))
+            .and(Tone::Faint, " -> ")
+            .and(Tone::Good, value(&change.new))
+    });
+    let more = changes.len().saturating_sub(most);
+    let rest = (more > 0).then(|| Line::of(Tone::Faint, format!("{inset}and {more} more fields{all}")));
+    each.chain(rest).collect()
 }
 
 #[cfg(test)]

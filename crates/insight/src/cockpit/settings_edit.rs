@@ -112,6 +112,7 @@ impl<'a> SettingsEdit<'a> {
             takes: self.takes,
             more: Vec::new(),
             restores: Vec::new(),
+            changes: Vec::new(),
             note: None,
         }
     }

@@ -7,9 +7,10 @@ use super::applied::applied;
 use super::picture::{Change, Content};
 use super::steer::Steer;
 use super::writing::Writing;
+use crate::forecast::{Difference, of_configs};
 use kubernetes::field::quoted;
 use serde_json::{Map, Value, json};
-use store::{ConfigRef, ConfigState, ConfigType, View};
+use store::{Config, ConfigRef, ConfigState, ConfigType, View};
 
 /// Returns what rolls an add-on back, or why this is not possible.
 pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
@@ -25,11 +26,11 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
         }
     }
     let mut says = Vec::new();
-    let mut restores = Vec::new();
+    let mut restores = Restores::default();
     for (change, from) in &edited {
         restore(&view, change, from, &mut restores, &mut says);
     }
-    if back.is_empty() && restores.is_empty() {
+    if back.is_empty() && restores.objects.is_empty() {
         return Err(nothing(&view, &edited, unknown));
     }
     let mut spec = Value::Object(Map::new());
@@ -51,7 +52,7 @@ pub(super) fn undo(ask: Steer<'_>) -> Result<Writing, String> {
     }
     as_on_the_hub(&mut spec, ask.object);
     let mut writing = Writing::apply(json!({"spec": spec}), says);
-    writing.restores = restores;
+    (writing.restores, writing.changes) = (restores.objects, restores.changes);
     writing.note = (!notes.is_empty()).then(|| notes.join("; "));
     Ok(writing)
 }
@@ -73,10 +74,10 @@ pub(super) fn undo_to(ask: Steer<'_>, revision: i64) -> Result<Writing, String> 
         .content
         .as_ref()
         .map_err(|why| format!("revision {revision} has no content: {why}"))?;
-    let (mut says, mut restores) = (Vec::new(), Vec::new());
+    let (mut says, mut restores) = (Vec::new(), Restores::default());
     let present = view.config(config).map(|found| &found.hash);
     if present != Some(&content.hash) {
-        restores.push(content.object_with_cause(config));
+        restores.add(&view, config, content);
         let object = object_of(config);
         says.push(format!(
             "{} {} from {}",
@@ -123,7 +124,7 @@ pub(super) fn undo_to(ask: Steer<'_>, revision: i64) -> Result<Writing, String> 
     }
     as_on_the_hub(&mut spec, ask.object);
     let mut writing = Writing::apply(json!({"spec": spec}), says);
-    writing.restores = restores;
+    (writing.restores, writing.changes) = (restores.objects, restores.changes);
     Ok(writing)
 }
 
@@ -180,20 +181,41 @@ fn restore(
     view: &View<'_>,
     change: &Change,
     from: &Content,
-    restores: &mut Vec<Value>,
+    restores: &mut Restores,
     says: &mut Vec<String>,
 ) -> bool {
     let config = reference(&change.what, &from.object);
     let Some((place, kept, content)) = view.kept_content(&config, &from.hash.as_str().into()) else {
         return false;
     };
-    let object = content.object_with_cause(&config);
-    if !restores.contains(&object) {
+    if restores.add(view, &config, content) {
         let (what, kept) = (&change.what, plan::kept_in(place, kept));
         says.push(format!("{what} {} from {kept}", quoted(&from.object)));
-        restores.push(object);
     }
     true
+}
+
+/// Objects that get kept content back.
+#[derive(Default)]
+struct Restores {
+    objects: Vec<Value>,
+    /// The fields that are different now.
+    changes: Vec<Difference>,
+}
+
+impl Restores {
+    /// Adds an object; returns whether it is new.
+    fn add(&mut self, view: &View<'_>, config: &ConfigRef, content: &Config) -> bool {
+        let object = content.object_with_cause(config);
+        if self.objects.contains(&object) {
+            return false;
+        }
+        let present = view.config(config).map(|present| present.object(config));
+        self.changes
+            .extend(present.iter().flat_map(|present| of_configs(present, &object)));
+        self.objects.push(object);
+        true
+    }
 }
 
 fn nothing(view: &View<'_>, edited: &[(&Change, &Content)], unknown: bool) -> String {

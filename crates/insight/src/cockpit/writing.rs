@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::ownership::OwnedField;
+use crate::forecast::Difference;
 
 /// What a verb writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,8 @@ pub struct Writing {
     pub more: Vec<Value>,
     /// Objects that get the content back that was kept of them, before anything else is written.
     pub restores: Vec<Value>,
+    /// The fields that these contents change.
+    pub changes: Vec<Difference>,
     /// What the user of the verb should know.
     pub note: Option<String>,
 }
@@ -48,6 +51,7 @@ impl Writing {
             takes: Vec::new(),
             more: Vec::new(),
             restores: Vec::new(),
+            changes: Vec::new(),
             note: None,
         }
     }

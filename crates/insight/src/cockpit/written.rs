@@ -1,8 +1,11 @@
 //! What a verb has written, in lines.
 
+use std::collections::BTreeSet;
+
 use super::approve::Decision;
 use super::line::{Line, Tone};
 use super::picture::Target;
+use super::revisions::{MOST_FIELDS, changed_lines};
 use super::steer::Verb;
 use super::writing::Writing;
 
@@ -11,7 +14,7 @@ pub fn written(
     target: &Target,
     verb: &Verb,
     writing: Writing,
-    taken_from: &[String],
+    taken_from: &BTreeSet<String>,
     dry_run: bool,
 ) -> Vec<Line> {
     let (suffix, write, take) = if dry_run {
@@ -27,8 +30,9 @@ pub fn written(
             .map(|field| Line::of(Tone::Faint, format!("  {act} ")).and(Tone::Plain, field));
         page.extend(lines);
     }
+    page.extend(changed_lines(&writing.changes, MOST_FIELDS, "    ", ""));
     if !taken_from.is_empty() {
-        let from = taken_from.join(", ");
+        let from = Vec::from_iter(taken_from.iter().map(String::as_str)).join(", ");
         page.push(Line::of(Tone::Faint, format!("  overwrites fields of {from}")));
     }
     let note = writing.note;
