@@ -30,7 +30,8 @@ impl<F> Clone for FormatParser<F> {
     }
 }
 
-const JSON_PATH: &str = "jsonpath=";
+/// The begin of a format that is a template.
+pub(super) const JSON_PATH: &str = "jsonpath=";
 
 impl<F: DocumentFormat> TypedValueParser for FormatParser<F> {
     type Value = F;

@@ -163,14 +163,19 @@ pub(super) fn document<D: OutputDocument>(body: &D) -> Result<Value, CliError> {
 
 /// Prints a document for programs.
 pub(super) fn print_document(document: &Value, format: OutputFormat) -> Result<(), CliError> {
-    match format {
+    print(&document_text(document, format)?)
+}
+
+/// Returns a document for programs.
+pub(super) fn document_text(document: &Value, format: OutputFormat) -> Result<Shown, CliError> {
+    Ok(match format {
         OutputFormat::Yaml => {
             let text = serde_saphyr::to_string(document).map_err(CliError::serving("the YAML writer"))?;
-            print(&Shown::page(&format!("---\n{text}")))
+            Shown::page(&format!("---\n{text}"))
         }
-        OutputFormat::JsonPath(template) => print(&Shown::tabbed(&selected(template, document)?)),
-        OutputFormat::Json | OutputFormat::Text => print(&Shown::json(&format!("{document:#}\n"))),
-    }
+        OutputFormat::JsonPath(template) => Shown::tabbed(&selected(template, document)?),
+        OutputFormat::Json | OutputFormat::Text => Shown::json(&format!("{document:#}\n")),
+    })
 }
 
 /// Prints the next document of a watch: a line, or a document in YAML.

@@ -8,7 +8,10 @@ use std::str::FromStr;
 use clap::Args;
 use jiff::Timestamp;
 
+use crate::cli::format::{DocumentFormat as _, JSON_PATH};
+use crate::cli::print::OutputFormat;
 use crate::cli::{GateArgs, HubArgs, RightsArgs, SettingsArgs};
+use kubernetes::json_path::Template;
 use lint::check::{MissingFacts, Threshold};
 use lint::report::Format;
 
@@ -60,7 +63,8 @@ pub struct CheckArgs {
     /// Lowest severity of a finding for which the exit status is 1.
     #[arg(long, value_enum, value_name = "SEVERITY", default_value_t = FailOn::Error)]
     pub fail_on: FailOn,
-    /// Report: table, json, sarif, junit or github; `=FILE` writes the report to that file. Repeatable.
+    /// Report: table, json, yaml, sarif, junit or github; `=FILE` writes the report to that file. Or `jsonpath=TEMPLATE` as in
+    /// kubectl. Repeatable.
     #[arg(
         short = 'o',
         long = "output",
@@ -129,22 +133,35 @@ impl From<FailOn> for Threshold {
 pub struct Output {
     /// Format.
     pub format: Format,
+    /// How the JSON document is written, if not as JSON.
+    pub document: Option<OutputFormat>,
     /// Output file; standard output without it.
     pub file: Option<PathBuf>,
 }
 
-const FORMATS: [(&str, Format); 5] = [
+const FORMATS: [(&str, Format); 6] = [
     ("table", Format::Table),
     ("json", Format::Json),
+    (YAML, Format::Json),
     ("sarif", Format::Sarif),
     ("junit", Format::Junit),
     ("github", Format::Github),
 ];
 
+const YAML: &str = "yaml";
+
 impl FromStr for Output {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(template) = text.strip_prefix(JSON_PATH) {
+            let template = Template::parse(template)?;
+            return Ok(Self {
+                format: Format::Json,
+                document: Some(OutputFormat::json_path(Box::leak(Box::new(template)))),
+                file: None,
+            });
+        }
         let (word, file) = text
             .split_once('=')
             .map_or((text, None), |(word, file)| (word, Some(file)));
@@ -152,13 +169,14 @@ impl FromStr for Output {
         let (_, format) = known.ok_or_else(|| {
             let near = kubernetes::field::nearest(word, FORMATS.map(|(name, _)| name));
             let near = near.map_or_else(String::new, |near| format!("; did you mean {near}?"));
-            format!("must be table, json, sarif, junit or github{near}")
+            format!("must be table, json, yaml, sarif, junit, github or jsonpath=TEMPLATE{near}")
         })?;
         if file.is_some_and(str::is_empty) {
             return Err(format!("write {word} alone for standard output, or {word}=FILE"));
         }
         Ok(Self {
             format,
+            document: (word == YAML).then_some(OutputFormat::Yaml),
             file: file.map(PathBuf::from),
         })
     }
@@ -181,5 +199,13 @@ mod tests {
                 .contains("did you mean json?")
         );
         assert!("json=".parse::<Output>().is_err());
+        let yaml: Output = "yaml=report.yaml".parse().expect("a form and a file");
+        assert_eq!(
+            (yaml.format, yaml.document),
+            (Format::Json, Some(OutputFormat::Yaml))
+        );
+        let path: Output = "jsonpath={.summary}".parse().expect("a template");
+        assert!(matches!(path.document, Some(OutputFormat::JsonPath(_))) && path.file.is_none());
+        assert!("jsonpath={.summary".parse::<Output>().is_err());
     }
 }

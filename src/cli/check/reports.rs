@@ -4,7 +4,7 @@
 
 use super::args::Output;
 use crate::cli::CliError;
-use crate::cli::print::{self, print};
+use crate::cli::print::{self, document_text, print};
 use crate::files::{Access, write as write_file};
 use kubernetes::field::Shown;
 use lint::report::{Format, Report, Style, render};
@@ -27,7 +27,14 @@ pub(in crate::cli) fn write(outputs: &[Output], additions: bool, report: &Report
             colour: output.file.is_none() && print::is_coloured(),
             additions,
         };
-        let text = shown(&render(report, output.format, style), output.format, style);
+        let rendered = render(report, output.format, style);
+        let text = match output.document {
+            Some(format) => {
+                let document = serde_json::from_str(&rendered).map_err(CliError::acting("write JSON"))?;
+                document_text(&document, format)?
+            }
+            None => shown(&rendered, output.format, style),
+        };
         match &output.file {
             Some(path) => write_file(path, text.as_str(), Access::Shared).map_err(|source| {
                 let path = path.clone();

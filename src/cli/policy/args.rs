@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use crate::cli::Output;
+use crate::cli::format::{DocumentFormat, FormatParser};
+use kubernetes::json_path::Template;
 
 /// Test, lint, benchmark and export policies.
 ///
@@ -49,8 +51,8 @@ pub struct TestArgs {
     /// Mutation test: run the cases with small mistakes in the policies, and report the mistakes that no case detects.
     #[arg(long)]
     pub mutate: bool,
-    /// Output format of the report.
-    #[arg(long, short, value_enum, value_name = "FORMAT", default_value_t = TestOutput::Text)]
+    /// Output format of the report, or `jsonpath=TEMPLATE` as in kubectl.
+    #[arg(long, short, value_name = "FORMAT", default_value = "text", value_parser = FormatParser::<TestOutput>::new())]
     pub output: TestOutput,
     /// Run the cases again whenever one of their files changes, until interrupted.
     #[arg(long)]
@@ -64,8 +66,19 @@ pub enum TestOutput {
     Text,
     /// One JSON object.
     Json,
+    /// The same as YAML.
+    Yaml,
     /// JUnit XML for CI systems: a suite per file, a test case per case.
     Junit,
+    /// What a template selects from the document.
+    #[value(skip)]
+    JsonPath(&'static Template),
+}
+
+impl DocumentFormat for TestOutput {
+    fn json_path(template: &'static Template) -> Self {
+        Self::JsonPath(template)
+    }
 }
 
 /// What to lint.
@@ -74,7 +87,8 @@ pub struct LintArgs {
     /// Files or folders of policies.
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Report: table, json, sarif, junit or github; `=FILE` writes the report to that file. Repeatable.
+    /// Report: table, json, yaml, sarif, junit or github; `=FILE` writes the report to that file. Or `jsonpath=TEMPLATE` as in
+    /// kubectl. Repeatable.
     #[arg(
         short = 'o',
         long = "output",

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::files::{documents, files, read_all};
 use super::{CommandOutput, DOES_NOT_COMPILE, FOUND, TestArgs, TestOutput};
 use crate::cli::CliError;
-use crate::cli::print::document;
+use crate::cli::print::{OutputFormat, document, document_text};
 use kubernetes::field::Shown;
 use lint::check::{Gaps, PolicyFiles, TestFileError, TestFiles, TestReport};
 
@@ -44,10 +44,13 @@ pub(super) fn run(args: &TestArgs) -> Result<CommandOutput, CliError> {
     } else {
         Gaps::Fail
     };
+    let of_document = |format| document_text(&document(&report.document())?, format);
     Ok(CommandOutput {
         page: match args.output {
             TestOutput::Text => Shown::page(&report.text()),
-            TestOutput::Json => Shown::json(&format!("{:#}\n", document(&report.document())?)),
+            TestOutput::Json => of_document(OutputFormat::Json)?,
+            TestOutput::Yaml => of_document(OutputFormat::Yaml)?,
+            TestOutput::JsonPath(template) => of_document(OutputFormat::JsonPath(template))?,
             TestOutput::Junit => Shown::page(&report.junit(gaps)),
         },
         status: match (&report.broken, report.has_failures(gaps)) {

@@ -301,6 +301,8 @@ class Looker:
         """pause, resume, promote and undo: with the right to, and without"""
         self.act("pause", "paused", "INC-42", " --reason INC-42")
         self.browser.until("the reason of the pause is shown", lambda: "INC-42" in self.browser.text("#facts"))
+        author = "set by system:serviceaccount:default:operator (tidegate-web-pause) at "
+        self.browser.until("the user of the pause is shown", lambda: author in self.browser.text("#facts"))
         self.act("resume", "resumed")
         self.act("promote", "promoted")
         at_once = max(self.clusters // 6, 1)
@@ -410,6 +412,8 @@ class Looker:
         assert "(dry run, nothing is stored)" in planned and not self.kubectl("get", "rolloutfreezes", "-o", "name"), planned
         self.browser.click("#act-do")
         self.browser.until("the freeze is listed", lambda: "in force" in self.browser.text(listed))
+        author = "Set by system:serviceaccount:default:operator (tidegate-rollout-freeze) at "
+        assert author in self.browser.text(listed), self.browser.text(listed)
         assert self.browser.text("#to-freezes") == "Freezes (1 in force)", self.browser.text("#to-freezes")
         spec = json.loads(self.kubectl("get", "rolloutfreezes", "holidays", "-o", "jsonpath={.spec}"))
         assert (spec["clusterSelector"], spec["addOns"]) == ({"matchLabels": {"env": "prod"}}, ["helloworld"]), spec

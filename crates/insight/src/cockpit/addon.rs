@@ -37,6 +37,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     let conditions = conditions(&outlook);
     let health = conditions.health(&clusters);
     let phase = phase(&outlook, &counts, &conditions);
+    let health = health.in_phase(phase);
     let ends = match phase {
         Phase::Progressing | Phase::Waiting if counts.done < counts.total => {
             of_addon(&outlook, watch.pace(), now)

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cluster::{ClusterState, ClusterView};
 use super::line::Tone;
+use super::phase::Phase;
 
 /// Health; the values are those of Argo CD.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -164,6 +165,15 @@ fn is_unhealthy(cluster: &ClusterView) -> bool {
 }
 
 impl RolloutHealth {
+    /// Returns it for a rollout in this phase: clusters on which the add-on is being installed have no conditions yet.
+    pub(super) fn in_phase(self, phase: Phase) -> Self {
+        let state = match (self.state, phase) {
+            (HealthState::Healthy, Phase::Progressing) => HealthState::Progressing,
+            (state, _) => state,
+        };
+        Self { state, ..self }
+    }
+
     /// Returns that no controller sums the rollout up.
     pub(super) fn unknown(reason: &str, message: &str) -> Self {
         Self {
