@@ -416,6 +416,26 @@ fn a_list_says_what_a_rollout_without_waiting_clusters_waits_for() {
 }
 
 #[test]
+fn a_list_says_which_freeze_a_rollout_waits_for() {
+    let freeze = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutFreeze",
+        "metadata": {"name": "holiday", "uid": "f", "resourceVersion": "1"}, "spec": {"reason": "end of the year"}});
+    let picture = hub_with_change(&json!({}), &freeze).picture(&Target::addon("hello"));
+    assert_eq!((picture.phase, picture.counts.waiting), (Phase::Waiting, 2));
+    let message = |picture: Picture| list(&[picture], WHOLE, true, now())[1].text();
+    let short = picture.without_clusters();
+    assert!(
+        message(picture.clone()).contains("end of the year"),
+        "{}",
+        message(picture)
+    );
+    assert!(
+        message(short.clone()).contains("RolloutFrozen"),
+        "{}",
+        message(short)
+    );
+}
+
+#[test]
 fn undo_puts_every_place_back_that_names_the_new_object() {
     let target = Target::addon("hello");
     let scene = hub_with_addon(&json!({}), "old");
@@ -530,6 +550,12 @@ fn verbs_do_not_change_a_deleting_or_foreign_add_on() {
 
 /// An add-on that is to bring `new` to the group `prod` of a placement, and waits there for an approval.
 fn hub_that_asks(annotations: &Value) -> Scene {
+    let asks = json!({"placements": [{"namespace": "default", "name": "all", "approvalBefore": ["prod"]}]});
+    hub_with_change(annotations, &settings(&asks))
+}
+
+/// An add-on that is to bring `new` to a placement, and an object that keeps it from that.
+fn hub_with_change(annotations: &Value, obstacle: &Value) -> Scene {
     let mut addon = hello(annotations, "old");
     let placements = addon.pointer_mut("/spec/installStrategy/placements");
     placements
@@ -551,10 +577,9 @@ fn hub_that_asks(annotations: &Value) -> Scene {
         json!({"apiVersion": ADDON, "kind": "ManagedClusterAddOn", "metadata": {"name": "hello", "namespace": cluster,
             "uid": cluster, "resourceVersion": "1"}, "spec": {}, "status": {"configReferences": [old]}})
     };
-    let asks = json!({"placements": [{"namespace": "default", "name": "all", "approvalBefore": ["prod"]}]});
     scene(&[
         addon,
-        settings(&asks),
+        obstacle.clone(),
         config("old"),
         config("new"),
         placement,
@@ -627,7 +652,14 @@ fn a_pending_approval_is_reported_and_approved() {
     assert_eq!(written.body["spec"]["decision"]["result"], "Rejected");
     let rejected = hub_with_decision("Rejected", &hash).picture(&target);
     assert_eq!(rejected.phase, Phase::Stopped, "the hub says Stalled");
-    assert!(page(&rejected).contains("default/all/prod: rejected, 2 clusters are waiting"));
+    let told = page(&rejected);
+    assert!(
+        told.contains("default/all/prod: rejected, 2 clusters do not start"),
+        "{told}"
+    );
+    assert!(told.contains(" · stopped · rejected"), "{told}");
+    assert!(!told.contains("waiting for approval"), "{told}");
+    assert_eq!(rejected.health.unhealthy, 0, "their agents work");
     let given = hub_with_approval(&hash);
     assert!(given.picture(&target).approvals.is_empty());
 }

@@ -85,10 +85,11 @@ impl AskedApproval {
             rejected,
             ..
         } = self;
-        let verb = if *waiting == 1 {
-            "is waiting"
-        } else {
-            "are waiting"
+        let verb = match (*rejected, *waiting) {
+            (false, 1) => "is waiting",
+            (false, _) => "are waiting",
+            (true, 1) => "does not start",
+            (true, _) => "do not start",
         };
         let what = self.path();
         format!(

@@ -316,6 +316,7 @@ mod tests {
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
         let wave = |after, installed: &[&str], moved: &[&str]| Wave {
             after,
+            at: Timestamp::UNIX_EPOCH,
             installed: names(installed),
             moved: names(moved),
             removed: Vec::new(),

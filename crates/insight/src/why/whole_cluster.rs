@@ -7,7 +7,9 @@ use jiff::Timestamp;
 use super::answer::{Answer, Grade};
 use super::find::why_in;
 use super::upgrade_answer::why_upgrade_in;
-use crate::cockpit::{ClusterRollout, ClusterRollouts, TargetKind, UnknownCluster, cluster_rollouts};
+use crate::cockpit::{
+    ClusterRollout, ClusterRollouts, ClusterState, TargetKind, UnknownCluster, cluster_rollouts,
+};
 use crate::offline::Hub;
 use store::{Settings, Store};
 
@@ -55,7 +57,10 @@ fn adopt(one: &mut ClusterRollout, answer: Answer) {
     let Some(chain) = answer.chains.into_iter().next() else {
         return;
     };
-    one.cluster.healthy = !matches!(chain.grade, Some(Grade::Fault));
+    // What keeps a cluster from its update is no fault of its agent.
+    if one.cluster.state != ClusterState::Waiting {
+        one.cluster.healthy = !matches!(chain.grade, Some(Grade::Fault));
+    }
     one.cluster.since = chain.since;
     one.cluster.message = if chain.detail.is_empty() {
         whole
