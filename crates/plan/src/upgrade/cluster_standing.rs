@@ -650,3 +650,25 @@ fn checked(case: Case<'_>, spec: &UpgradeSpec, now: Timestamp) -> ClusterStandin
         Some(_) | None => queued,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upgrade_that_took_too_long_names_what_the_cluster_reports() {
+        let rows = [
+            (
+                Platform::Failing("etcd is degraded".to_owned()),
+                "; Failing: etcd is degraded",
+            ),
+            (Platform::Silent("not accepted".to_owned()), "; not accepted"),
+            (Platform::Silent(String::new()), ""),
+            (Platform::Done, ""),
+        ];
+        for (found, end) in rows {
+            let message = format!("the upgrade exceeded clusterUpgradeTimeout{end}");
+            assert_eq!(exceeded(found), message);
+        }
+    }
+}
