@@ -461,7 +461,7 @@ fn the_users_of_a_pause_and_of_a_freeze_are_shown() {
     let told = ": year end, set by bob (tidegate-rollout-freeze) at ";
     let begun = Instant::now();
     loop {
-        let why = at(&dev, &["why", "helloworld", "cluster1"]);
+        let why = at(&dev, &["why", "helloworld"]);
         if why.stdout.contains(told) {
             break;
         }
