@@ -14,7 +14,7 @@ use kubernetes::names::is_dns1123_label;
 use tokio::time::timeout;
 
 use super::connect;
-use super::print::{complain, print};
+use super::print::{complain, note, print};
 use super::rulebook::left_out_of_backstop;
 use super::words::{Choices, one_of};
 use super::{CliError, HubArgs};
@@ -269,6 +269,14 @@ pub(super) fn run(args: &InstallArgs) -> Result<(), CliError> {
     ];
     if choice.webhooks != Webhooks::Without && asks.contains(&true) {
         adapt(&mut choice, asks, &args.hub);
+    }
+    if choice.webhooks != Webhooks::Without
+        && matches!(choice.certificates, Certificates::Secret { authority: None })
+    {
+        note(
+            "the webhook configurations have no caBundle, so the API server calls the webhook only if it trusts the certificate; use \
+             --ca-bundle FILE, or set caBundle before you apply them (docs/operate/certificates.md)",
+        );
     }
     let mut text = String::new();
     for object in objects(&choice).map_err(refused)? {

@@ -387,7 +387,9 @@ mod tests {
         let page = include_str!("../../docs/operate/uninstall.md");
         let commands: Vec<&str> = page.lines().filter(|line| line.contains("> kept.yaml")).collect();
         assert_eq!(commands.len(), 2, "{commands:?}");
-        let args = Line::try_parse_from(["tidegate", "--definitions"]).expect("it parses").args;
+        let args = Line::try_parse_from(["tidegate", "--definitions"])
+            .expect("it parses")
+            .args;
         let all = created(&args).expect("objects");
         for definition in all.iter().filter(|object| text(object, "/kind") == DEFINITION) {
             let plural = text(definition, "/spec/names/plural");

@@ -160,7 +160,7 @@ fn the_works_are_printed(dump: &str, change: &str) {
     for part in [
         "# helloworld on cluster1\n# configurations:\n",
         "#   GREETING = \"hello\": AddOnDeploymentConfig open-cluster-management/helloworld (",
-        "#   CLUSTER_NAME = \"cluster1\": built-in, which nothing overrides\n",
+        "#   CLUSTER_NAME = \"cluster1\": built-in, cannot be overridden\n",
         "\n---\n",
         "kind: ManifestWork\n",
     ] {

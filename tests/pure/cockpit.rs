@@ -317,7 +317,7 @@ fn an_upgrade_is_suspended_and_never_put_back() {
     for (verb, why) in [
         (Verb::Retry, "no cluster has failed"),
         (Verb::Undo, "an OpenShift cluster cannot be downgraded"),
-        (Verb::Promote(None), "has no soak"),
+        (Verb::Promote(None), "only rollouts of add-ons can be promoted"),
         (Verb::Pause(Some("all".to_owned())), "paused as a whole"),
     ] {
         let refused = goes

@@ -190,9 +190,9 @@ fn slow_policies_deny_by_their_failure_policy_when_they_are_stopped() {
         assert_eq!(verdict.allowed(), allowed, "{:?}", refused(&verdict));
         let refusals = verdict.violations().iter().map(ToString::to_string);
         let told: Vec<String> = refusals.chain(warned(&verdict)).collect();
-        let words = "spec: Internal error: cannot be evaluated: operation cancelled";
+        let words = " cannot be evaluated: operation cancelled";
         assert_eq!(
-            told.iter().filter(|one| one.starts_with(words)).count(),
+            told.iter().filter(|one| one.contains(words)).count(),
             15,
             "{told:?}"
         );

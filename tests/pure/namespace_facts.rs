@@ -125,11 +125,11 @@ fn an_unknown_namespace_is_asked_for_and_never_taken_for_one_without_labels() {
     for (rulebook, words) in [
         (
             teams(),
-            "Internal error: cannot be evaluated: the namespace of the object is not known [policy/place/team]",
+            "Internal error: policy place cannot be evaluated: the namespace of the object is not known [policy/place/team]",
         ),
         (
             selecting(),
-            "Internal error: cannot be evaluated: the labels of namespace \"c1\" are not known [policy/place/match]",
+            "Internal error: policy place cannot be evaluated: the labels of namespace \"c1\" are not known [policy/place/match]",
         ),
     ] {
         let facts = facts(None);

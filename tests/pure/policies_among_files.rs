@@ -322,6 +322,25 @@ fn linted(text: &str) -> Vec<String> {
 }
 
 #[test]
+fn the_linter_warns_of_metadata_that_no_object_has() {
+    let expression = "object.spec.template.spec.containers.all(c, !c.image.endsWith(':latest'))";
+    let found = linted(&DEPLOYMENTS.replace(expression, "object.metadata.lables.owner != ''"));
+    assert!(
+        found
+            .iter()
+            .any(|one| one.contains("undefined field 'lables'; did you mean \"labels\"?")),
+        "{found:?}"
+    );
+    let broken = linted(&DEPLOYMENTS.replace(expression, "object.metadata.name =="));
+    assert!(
+        broken
+            .iter()
+            .any(|one| one.contains("Syntax error: unexpected end of the expression [")),
+        "{broken:?}"
+    );
+}
+
+#[test]
 fn the_linter_warns_of_resources_that_the_webhook_is_not_called_for() {
     assert_eq!(
         linted(DEPLOYMENTS),

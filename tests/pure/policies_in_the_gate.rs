@@ -467,7 +467,7 @@ fn without_a_user_a_policy_that_reads_it_cannot_be_judged() {
     assert_eq!(
         said,
         [
-            "Internal error: cannot be evaluated: expression 'request.userInfo.username == 'alice'' resulted in error: no such key: userInfo [policy/user/0]"
+            "Internal error: policy user cannot be evaluated: expression 'request.userInfo.username == 'alice'' resulted in error: no such key: userInfo [policy/user/0]"
         ]
     );
 }

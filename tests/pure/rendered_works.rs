@@ -101,7 +101,7 @@ fn every_value_names_the_layer_that_says_so() {
             "  addondeploymentconfigs.addon.open-cluster-management.io default/placed #: from placement default/two",
             "  addontemplates.addon.open-cluster-management.io metrics #: a default of the add-on",
             "variables:",
-            "  CLUSTER_NAME = \"cluster1\": built-in, which nothing overrides",
+            "  CLUSTER_NAME = \"cluster1\": built-in, cannot be overridden",
             "  HUB_KUBECONFIG = \"/managed/hub-kubeconfig/kubeconfig\": built-in",
             "  INSTALL_NAMESPACE = \"agents\": spec.agentInstallNamespace of AddOnDeploymentConfig default/placed (from placement default/two)",
             "  LEVEL = \"warn\": AddOnDeploymentConfig default/placed (from placement default/two)",

@@ -193,7 +193,7 @@ fn missing_params_follow_the_binding() {
     assert_eq!(
         say(&without),
         [
-            "Internal error: cannot be evaluated: no params found, and parameterNotFoundAction is Deny \
+            "Internal error: policy prefix.example.com cannot be evaluated: no params found, and parameterNotFoundAction is Deny \
              [policy/prefix.example.com/match]"
         ]
     );
@@ -226,7 +226,7 @@ fn params_beside_the_object_need_an_object_in_a_namespace() {
     assert_eq!(
         of_policies(verdict.violations()),
         [
-            "Internal error: cannot be evaluated: the params are in the namespace of the object, and the object has no namespace \
+            "Internal error: policy prefix.example.com cannot be evaluated: the params are in the namespace of the object, and the object has no namespace \
              [policy/prefix.example.com/match]"
         ]
     );

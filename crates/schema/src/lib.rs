@@ -21,5 +21,6 @@ mod walk;
 
 pub use cel_engine::Stop;
 pub use error::{ErrorClass, FieldError};
+pub use objectmeta::FIELDS as METADATA_FIELDS;
 pub use schema::{Check, Outcome, Part, Schema};
 pub use walk::Segment;

@@ -46,8 +46,8 @@ fn managed_known(name: &str) -> bool {
     )
 }
 
-/// All members of `ObjectMeta`, for suggestions.
-pub(crate) const FIELDS: [&str; 15] = [
+/// All members of `ObjectMeta`.
+pub const FIELDS: [&str; 15] = [
     "annotations",
     "creationTimestamp",
     "deletionGracePeriodSeconds",

@@ -4,10 +4,10 @@
 
 use super::args::Output;
 use crate::cli::CliError;
-use crate::cli::print::{self, document_text, print};
+use crate::cli::print::{self, complain, document_text, print};
 use crate::files::{Access, write as write_file};
 use kubernetes::field::Shown;
-use lint::report::{Format, Report, Style, render};
+use lint::report::{Format, Report, Style, render, summary};
 
 /// Refuses two reports on standard output: the reader could not tell them apart.
 pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Result<(), CliError> {
@@ -20,7 +20,8 @@ pub(in crate::cli) fn one_report_on_standard_output(outputs: &[Output]) -> Resul
     Ok(())
 }
 
-/// Writes a report in every requested form; `additions` shows what the webhook would add.
+/// Writes a report in every requested form; `additions` shows what the webhook would add. If all of them go to files, a summary goes to
+/// standard error.
 pub(in crate::cli) fn write(outputs: &[Output], additions: bool, report: &Report) -> Result<(), CliError> {
     for output in outputs {
         let style = Style {
@@ -42,6 +43,9 @@ pub(in crate::cli) fn write(outputs: &[Output], additions: bool, report: &Report
             })?,
             None => print(&text)?,
         }
+    }
+    if outputs.iter().all(|output| output.file.is_some()) {
+        complain(&Shown::page(&summary(report, Style::default())));
     }
     Ok(())
 }

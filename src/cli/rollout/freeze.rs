@@ -32,12 +32,11 @@ struct Invalid(Vec<String>);
 struct Unknown(String, String);
 
 pub(super) fn freeze(args: &FreezeArgs) -> Result<ExitCode, CliError> {
-    let [told, scope] = connect::serving_runtime()?.block_on(async {
+    let lines = connect::serving_runtime()?.block_on(async {
         let client = connect::client(connect::config_of(&args.hub).await?)?;
         begin(client, &args.name, &args.fields, args.dry_run).await
     })?;
-    print(&Shown::line(&told))?;
-    print(&Shown::line(&format!("  {scope}")))?;
+    print(&Shown::page(&format!("{}\n", lines.join("\n  "))))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -50,13 +49,13 @@ pub(super) fn unfreeze(args: &UnfreezeArgs) -> Result<ExitCode, CliError> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Creates or changes a freeze; returns when it applies, and to what.
+/// Creates or changes a freeze; returns when it applies, to what, what it replaces, and which of its add-ons do not exist.
 pub(in crate::cli) async fn begin(
     client: Client,
     name: &str,
     fields: &FreezeFields,
     dry_run: bool,
-) -> Result<[String; 2], CliError> {
+) -> Result<Vec<String>, CliError> {
     let now = Timestamp::now();
     let (spec, read) = read(fields, now)?;
     let begin = if read.is_in_force(now) {
@@ -72,17 +71,35 @@ pub(in crate::cli) async fn begin(
         field_manager: Some(MANAGER.to_owned()),
         ..PatchParams::default()
     };
-    let stored = freezes(client).patch(name, &params, &Patch::Apply(&object)).await;
+    let api = freezes(client.clone());
+    let before = api.get_opt(name).await.map_err(refused(Kind::Freeze))?;
+    let stored = api.patch(name, &params, &Patch::Apply(&object)).await;
     stored.map_err(refused(Kind::Freeze))?;
+    let before = before.and_then(|before| before.data.get("spec").cloned());
+    let is_changed = before.as_ref().is_some_and(|before| *before != spec);
     let tried = if dry_run {
         " (dry run, nothing is stored)"
     } else {
         ""
     };
+    let changed = if is_changed { " changed" } else { "" };
     let told = format!(
-        "RolloutFreeze {name}: no change starts, from {begin} until {end}; changes in progress finish{tried}"
+        "RolloutFreeze {name}{changed}: no change starts, from {begin} until {end}; changes in progress finish{tried}"
     );
-    Ok([told, scope(fields)])
+    let mut lines = vec![told, scope(fields)];
+    lines.extend(
+        before
+            .filter(|_| is_changed)
+            .map(|before| format!("replaces {before}")),
+    );
+    let addons: Api<DynamicObject> = Api::all_with(client, &resource(Kind::AddOn));
+    for addon in &fields.addon {
+        // The freeze is stored: a user who cannot read add-ons gets no note.
+        if matches!(addons.get_opt(addon).await, Ok(None)) {
+            lines.push(format!("note: the hub has no add-on {}", quoted(addon)));
+        }
+    }
+    Ok(lines)
 }
 
 /// Deletes a freeze, and returns what was deleted.
@@ -174,6 +191,8 @@ fn scope(fields: &FreezeFields) -> String {
     let is_whole = labels.is_empty() && fields.addon.is_empty();
     let hint = if is_whole {
         "; to limit it, use --addon or --cluster-label"
+    } else if !fields.addon.is_empty() && !fields.without_upgrades {
+        "; to exclude upgrades, use --without-upgrades"
     } else {
         ""
     };

@@ -355,7 +355,17 @@ pub(in crate::cli) async fn steered_from(
         };
         let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;
         let written_object = (&object, &settings);
-        match put(client, &target, written_object, verb, &writing, request, &mut taken_from).await? {
+        match put(
+            client,
+            &target,
+            written_object,
+            verb,
+            &writing,
+            request,
+            &mut taken_from,
+        )
+        .await?
+        {
             Outcome::Written => {
                 return Ok(written(&target, verb, writing, &taken_from, request.dry_run));
             }

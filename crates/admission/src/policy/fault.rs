@@ -80,13 +80,23 @@ impl PolicyFault {
     }
 }
 
+/// Returns the error of the parser without the list of all tokens that are possible at the position.
+fn syntax(words: &str) -> String {
+    let words = words
+        .split_once(" expecting {")
+        .map_or(words, |(before, _)| before);
+    words
+        .replace("mismatched input '<EOF>'", "unexpected end of the expression")
+        .replace("'<EOF>'", "the end of the expression")
+}
+
 /// Parses `1:8: words`, and skips the lines below, which repeat the expression.
 fn placed(path: &Path, part: &str, source: &str) -> Option<PolicyFault> {
     let first = part.lines().next()?;
     let mut pieces = first.splitn(3, ':');
     let line = pieces.next()?.parse().ok()?;
     let column = pieces.next()?.parse().ok()?;
-    let words = pieces.next()?.trim();
+    let words = syntax(pieces.next()?.trim());
     Some(PolicyFault::in_text(path.clone(), (line, column), words, source))
 }
 

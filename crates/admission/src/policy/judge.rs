@@ -120,13 +120,11 @@ pub(super) fn troubled(
     trouble: &Trouble,
 ) -> Finding {
     let (judgement, words) = match trouble {
-        Trouble::Failed(words) | Trouble::Stopped(words) => {
-            (Judgement::Failed, format!("cannot be evaluated: {words}"))
-        }
-        Trouble::NoNamespace(words) => (Judgement::NoNamespace, format!("cannot be evaluated: {words}")),
+        Trouble::Failed(words) | Trouble::Stopped(words) => (Judgement::Failed, words.clone()),
+        Trouble::NoNamespace(words) => (Judgement::NoNamespace, words.clone()),
         Trouble::Unknown(fact) => (
             Judgement::Unknown,
-            format!("cannot be evaluated: the fact \"{}\" is not known", fact.name()),
+            format!("the fact \"{}\" is not known", fact.name()),
         ),
     };
     Finding {
@@ -143,7 +141,10 @@ pub(super) fn troubled(
             }
         },
         path: place(trouble, path),
-        fault: Fault::bare(Class::Internal, words),
+        fault: Fault::bare(
+            Class::Internal,
+            format!("policy {} cannot be evaluated: {words}", policy.name),
+        ),
     }
 }
 

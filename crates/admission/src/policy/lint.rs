@@ -18,6 +18,7 @@ use super::set::PolicySet;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, ResourceRule, VERSION};
 use kubernetes::field::{Path, WORDS_OF_IMMUTABLE_FIELDS, nearest, quoted};
+use schema::METADATA_FIELDS;
 
 /// The number of nested loops with which a policy may exceed its budget on an ordinary object.
 const DEEP: usize = 5;
@@ -61,10 +62,11 @@ pub fn lint(
         unread(policy, &mut faults);
         unnamed(policy, &mut faults);
         like_immutable(policy, &mut faults);
-        strange_fields(policy, schemas, &mut faults);
         let rules = policy.spec.match_constraints.as_ref();
         let definitions = rules.and_then(|one| definitions(&one.resource_rules, schemas));
-        may_be_absent(policy, &definitions.unwrap_or_default(), &mut faults);
+        let definitions = definitions.unwrap_or_default();
+        strange_fields(policy, &definitions, &mut faults);
+        may_be_absent(policy, &definitions, &mut faults);
         name_in_mutations(policy, &mut faults);
         calls(policy, &mut faults);
         times(policy, now, &mut faults);
@@ -82,9 +84,21 @@ pub fn lint(
 
 /// Returns the policies of a set that match something for which they are never evaluated.
 pub fn lint_scope(set: &PolicySet, evaluated: &Resources<'_>) -> Vec<Note> {
+    notes(set, |policy, faults| not_evaluated(policy, evaluated, faults))
+}
+
+/// Returns the reads of metadata that does not exist or that may be absent.
+pub fn lint_metadata(set: &PolicySet) -> Vec<Note> {
+    notes(set, |policy, faults| {
+        strange_fields(policy, &[], faults);
+        may_be_absent(policy, &[], faults);
+    })
+}
+
+fn notes(set: &PolicySet, check: impl Fn(&Policy, &mut Vec<PolicyFault>)) -> Vec<Note> {
     let of = |policy| {
         let mut faults = Vec::new();
-        not_evaluated(policy, evaluated, &mut faults);
+        check(policy, &mut faults);
         faults.into_iter().map(move |fault| note(policy, fault))
     };
     set.policies().flat_map(of).collect()
@@ -256,25 +270,21 @@ fn unnamed(policy: &Policy, faults: &mut Vec<PolicyFault>) {
     }
 }
 
-/// Fields of the object that no schema of its resources has.
-fn strange_fields(policy: &Policy, schemas: &Schemas<'_>, faults: &mut Vec<PolicyFault>) {
-    let Some(constraints) = &policy.spec.match_constraints else {
-        return;
-    };
-    let Some(definitions) = definitions(&constraints.resource_rules, schemas) else {
-        return;
-    };
+/// Fields of the object that no schema of its resources has. Without schemas, only the metadata is known.
+fn strange_fields(policy: &Policy, definitions: &[Value], faults: &mut Vec<PolicyFault>) {
     for (path, expression) in policy.expressions() {
         let objects = expression.references.iter();
         for reference in objects.filter(|reference| matches!(reference.name.as_str(), "object" | "oldObject"))
         {
-            let misses: Vec<(String, Option<String>)> = definitions
-                .iter()
-                .filter_map(|definition| miss(definition, &reference.steps))
-                .collect();
-            if misses.len() < definitions.len() {
-                continue;
-            }
+            let misses: Vec<(String, Option<String>)> = match reference.steps.as_slice() {
+                [Step::Member(first), rest @ ..] if first == "metadata" => {
+                    unknown_metadata(rest).into_iter().collect()
+                }
+                steps => {
+                    let misses = definitions.iter().map(|definition| miss(definition, steps));
+                    misses.collect::<Option<_>>().unwrap_or_default()
+                }
+            };
             if let Some((name, near)) = misses.into_iter().next() {
                 let hint = near.map(|near| format!("; did you mean {}?", quoted(&near)));
                 let words = format!("undefined field '{name}'{}", hint.unwrap_or_default());
@@ -321,6 +331,15 @@ fn definitions(rules: &[ResourceRule], schemas: &Schemas<'_>) -> Option<Vec<Valu
     (!found.is_empty()).then_some(found)
 }
 
+/// Returns the first step below metadata if no object has it, and what was probably meant.
+fn unknown_metadata(steps: &[Step]) -> Option<(String, Option<String>)> {
+    let Some(Step::Member(name)) = steps.first() else {
+        return None;
+    };
+    let near = || nearest(name, METADATA_FIELDS).map(ToOwned::to_owned);
+    (!METADATA_FIELDS.contains(&name.as_str())).then(|| (name.clone(), near()))
+}
+
 /// Returns the first step that a schema does not have, and what was probably meant.
 fn miss(definition: &Value, steps: &[Step]) -> Option<(String, Option<String>)> {
     let mut schema = definition;
@@ -329,8 +348,7 @@ fn miss(definition: &Value, steps: &[Step]) -> Option<(String, Option<String>)> 
         schema = match step {
             Step::Each => schema.get("items")?,
             Step::Member(name) => {
-                // No schema describes metadata; it has the fields of every object.
-                if depth == 0 && matches!(name.as_str(), "metadata" | "apiVersion" | "kind") {
+                if depth == 0 && matches!(name.as_str(), "apiVersion" | "kind") {
                     return None;
                 }
                 let known = schema.get("properties").and_then(Value::as_object);

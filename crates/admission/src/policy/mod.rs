@@ -32,7 +32,7 @@ pub use document::{Origin, Source, is_former, is_policy};
 pub use exception::is_excused;
 pub use export::{NotNative, native};
 pub use fault::{Caret, PolicyFault};
-pub use lint::{Note, Resources, Schemas, lint, lint_scope};
+pub use lint::{Note, Resources, Schemas, lint, lint_metadata, lint_scope};
 pub use mutant::{Mutant, mutants};
 pub use mutate::{Mutated, awaits_name};
 pub use outcome::{EvaluatedValidation, Finding, Judgement, Outcome, Saw};

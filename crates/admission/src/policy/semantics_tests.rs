@@ -164,20 +164,22 @@ fn an_error_is_never_allowed_by_accident() {
         &json!({"validations": validation}),
         &json!({}),
         &[
-            "deny Internal error: cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
+            "deny Internal error: policy p cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
         ],
     );
     check(
         &json!({"validations": validation, "failurePolicy": "Ignore"}),
         &json!({}),
         &[
-            "audit Internal error: cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
+            "audit Internal error: policy p cannot be evaluated: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/0]",
         ],
     );
     check(
         &json!({"validations": [{"expression": "object.a"}]}),
         &json!({"a": "text"}),
-        &["deny Internal error: cannot be evaluated: cel expression must evaluate to a bool [policy/p/0]"],
+        &[
+            "deny Internal error: policy p cannot be evaluated: cel expression must evaluate to a bool [policy/p/0]",
+        ],
     );
 }
 
@@ -217,7 +219,7 @@ fn a_condition_that_is_false_beats_an_error() {
         &json!({"matchConditions": [error], "validations": validations}),
         &json!({}),
         &[
-            "deny Internal error: cannot be evaluated: matchConditions[error]: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/match]",
+            "deny Internal error: policy p cannot be evaluated: matchConditions[error]: expression 'object.nope == 1' resulted in error: no such key: nope [policy/p/match]",
         ],
     );
 }
@@ -237,7 +239,7 @@ fn variables_fail_only_where_they_are_read() {
         ]}),
         &json!({}),
         &[
-            "deny Internal error: cannot be evaluated: expression 'variables.bad == 1' resulted in error: no such key: nope [policy/p/2]",
+            "deny Internal error: policy p cannot be evaluated: expression 'variables.bad == 1' resulted in error: no such key: nope [policy/p/2]",
         ],
     );
 }
@@ -279,7 +281,7 @@ fn what_is_not_known_is_not_guessed() {
     let unknown = outcome(std::slice::from_ref(&policy), &json!({}));
     assert_eq!(
         said(&unknown),
-        ["deny Internal error: cannot be evaluated: the fact \"cluster\" is not known [policy/p/0]"]
+        ["deny Internal error: policy p cannot be evaluated: the fact \"cluster\" is not known [policy/p/0]"]
     );
     assert_eq!(unknown.findings[0].judgement, Judgement::Unknown);
     let known = ask(&json!({}), &json!({"cluster": {"found": true}}), |question| {
@@ -289,7 +291,9 @@ fn what_is_not_known_is_not_guessed() {
     check(
         &json!({"validations": [{"expression": "namespaceObject.metadata.labels.a == 'b'"}]}),
         &json!({}),
-        &["deny Internal error: cannot be evaluated: the namespace of the object is not known [policy/p/0]"],
+        &[
+            "deny Internal error: policy p cannot be evaluated: the namespace of the object is not known [policy/p/0]",
+        ],
     );
 }
 
@@ -304,7 +308,7 @@ fn one_policy_that_overruns_is_its_own_finding() {
     assert_eq!(
         said,
         [
-            "deny spec: Internal error: cannot be evaluated: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
+            "deny spec: Internal error: policy greedy cannot be evaluated: operation cancelled: actual cost limit exceeded [policy/greedy/0]",
             "deny m [policy/p/0]",
         ]
     );
@@ -406,7 +410,7 @@ fn policies_of_kubernetes_need_a_binding_and_read_its_params() {
     assert_eq!(
         run(&both, &[]),
         [
-            "warn Internal error: cannot be evaluated: no params found, and parameterNotFoundAction is Deny [policy/most/match]"
+            "warn Internal error: policy most cannot be evaluated: no params found, and parameterNotFoundAction is Deny [policy/most/match]"
         ]
     );
 }
@@ -440,7 +444,7 @@ fn mutations_run_in_order_and_only_add() {
     assert!(mutated.patch.0.is_empty());
     assert_eq!(
         mutated.findings[0].violation().to_string(),
-        "Internal error: cannot be evaluated: /spec/x: only add and test are possible without allowOverwrite [policy/a/mutation-0]"
+        "Internal error: policy a cannot be evaluated: /spec/x: only add and test are possible without allowOverwrite [policy/a/mutation-0]"
     );
 }
 

@@ -4,13 +4,14 @@
 
 use serde_json::Value;
 
-use crate::policy::{Loaded, Origin, PolicyFault, PolicySet, Source, lint_scope};
+use crate::policy::{Loaded, Note, Origin, PolicyFault, PolicySet, Source, lint_metadata, lint_scope};
 use crate::subject::{AddonPolicy, Subject, rules};
 use crate::webhook_configurations::POLICY_RESOURCES;
 use kubernetes::field::{Class, Fault, Findings, Path, Segment};
 
 const COMPILE: &str = "policy/compile";
 const NEVER_EVALUATED: &str = "policy/never-evaluated";
+const ABSENT_METADATA: &str = "policy/absent-metadata";
 
 /// Steps for each byte of a policy: compiling a text takes longer than reading it.
 const STEPS_OF_A_BYTE: usize = 4;
@@ -27,6 +28,11 @@ rules! { pub(crate) ON_POLICIES of AddonPolicy {
          The API server calls the webhook for add-ons, their configurations and ClusterUpgrades. A policy for other \
          resources, such as Deployments, is never evaluated. Warns; the warning points to the resource in the policy. Use a ValidatingAdmissionPolicy for other \
          resources.";
+    warns ABSENT_METADATA, CreateAndUpdate, reads_metadata =>
+        "An AddOnPolicy tests metadata that may be absent before it reads it.\n\n\
+         Labels and annotations, for example, can be absent. If an expression reads an absent field, its evaluation fails, \
+         and the policy then denies the object with `failurePolicy: Fail`, the default. Warns, as about a field of the \
+         metadata that does not exist. `tidegate policy lint` also checks the fields of the spec.";
 } }
 
 fn compiles(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
@@ -39,9 +45,22 @@ fn compiles(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
 
 fn is_evaluated(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
     let Some(loaded) = loaded(subject) else { return };
-    for note in lint_scope(&loaded.set, &POLICY_RESOURCES) {
+    warn(
+        lint_scope(&loaded.set, &POLICY_RESOURCES),
+        NEVER_EVALUATED,
+        findings,
+    );
+}
+
+fn reads_metadata(subject: &Subject<'_, AddonPolicy>, findings: &mut Findings) {
+    let Some(loaded) = loaded(subject) else { return };
+    warn(lint_metadata(&loaded.set), ABSENT_METADATA, findings);
+}
+
+fn warn(notes: Vec<Note>, rule: &'static str, findings: &mut Findings) {
+    for note in notes {
         let fault = Fault::bare(Class::Invalid, words(&note.fault));
-        findings.warn(fault.at(note.fault.path, NEVER_EVALUATED));
+        findings.warn(fault.at(note.fault.path, rule));
     }
 }
 

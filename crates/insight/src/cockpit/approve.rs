@@ -11,7 +11,7 @@ use super::picture::{Picture, TargetKind};
 use super::steer::{Steer, placement};
 use super::writing::{Form, Writing};
 use api::{approval_name, upgrade_approval_name};
-use kubernetes::field::{counted, listed};
+use kubernetes::field::{counted, listed, quoted};
 use store::Kind;
 
 /// What a user decides about a change.
@@ -51,7 +51,7 @@ pub(super) fn approve(ask: Steer<'_>, wish: &Approve) -> Result<Writing, String>
     let asked = &ask.picture.approvals;
     let there: Vec<&AskedApproval> = asked.iter().filter(is_there).collect();
     if there.is_empty() {
-        return Err(nothing(ask.picture));
+        return Err(nothing(ask.picture, wish));
     }
     let is_seen = |one: &AskedApproval| wish.contents.is_empty() || wish.contents.contains(&one.hash);
     let meant: Vec<&AskedApproval> = there.iter().copied().filter(|one| is_seen(one)).collect();
@@ -110,12 +110,17 @@ fn decided(ask: Steer<'_>, meant: &[&AskedApproval], result: &str) -> Writing {
 }
 
 /// Why there is nothing to approve.
-fn nothing(picture: &Picture) -> String {
+fn nothing(picture: &Picture, wish: &Approve) -> String {
     let asked = picture.approvals.iter();
     let asked: Vec<String> = asked.map(AskedApproval::path).collect();
     if !asked.is_empty() {
         let listed = listed(asked.iter().map(String::as_str));
-        return format!("it is not waiting for approval; the groups waiting for approval are {listed}");
+        let meant = match (&wish.group, &wish.placement) {
+            (Some(group), _) => format!("group {}", quoted(group)),
+            (None, Some(placement)) => format!("placement {}", quoted(placement)),
+            (None, None) => "it".to_owned(),
+        };
+        return format!("{meant} is not waiting for approval; the groups waiting for approval are {listed}");
     }
     let later = picture
         .waves

@@ -418,7 +418,13 @@ impl Page {
         match self.place.clone() {
             // `q` ends the program.
             View::Rollouts => {}
-            View::Rollout(_) | View::Fleet(_) | View::Objects => {
+            View::Rollout(target) => {
+                self.waves = None;
+                self.place = View::Rollouts;
+                let at = self.listed().iter().position(|picture| picture.target == target);
+                self.chosen[0] = at.unwrap_or(self.chosen[0]);
+            }
+            View::Fleet(_) | View::Objects => {
                 self.waves = None;
                 self.place = View::Rollouts;
             }
@@ -672,6 +678,15 @@ mod tests {
         assert_eq!(app.cluster().map(|one| one.name.as_str()), Some("c2"));
         app.see(vec![picture("b", &[])]);
         assert_eq!((app.cluster(), app.chosen), (None, [0, 0]));
+    }
+
+    #[test]
+    fn the_rollout_of_a_page_is_chosen_after_it() {
+        let mut app = app();
+        app.place = View::Rollout(Target::addon("b"));
+        app.press(Key::Back);
+        assert_eq!(app.place, View::Rollouts);
+        assert_eq!(app.picture().map(|one| one.target.told()), Some("b".to_owned()));
     }
 
     #[test]

@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn only_field_managers_whose_values_change_are_overwritten() {
-        let entry = |manager: &str, fields: Value| json!({"manager": manager, "fieldsV1": {"f:spec": fields}});
+        let entry =
+            |manager: &str, fields: Value| json!({"manager": manager, "fieldsV1": {"f:spec": fields}});
         let object = json!({"metadata": {"managedFields": [entry("argocd-controller", json!({"f:a": {}})),
                 entry("kubectl-patch", json!({"f:b": {}})), entry("own", json!({"f:b": {}})), {"manager": "labels"}]},
             "spec": {"a": 1, "b": 2}});

@@ -191,14 +191,19 @@ fn of(view: &View<'_>, config: &ConfigRef, content: &Config, before: Option<&Con
 
 /// Returns the edit of the object that restored a kept content. An edit of labels by the same field manager is none.
 fn restored(view: &View<'_>, config: &ConfigRef, content: &Config) -> Option<Restored> {
-    let present = view.config(config).filter(|present| present.hash == content.hash)?;
+    let present = view
+        .config(config)
+        .filter(|present| present.hash == content.hash)?;
     let edit = present.edit.as_ref()?;
     let clients = [SteerClient::CommandLine, SteerClient::WebPage];
-    let is_undo = clients.iter().any(|client| *edit.manager == *Verb::Undo.manager(*client));
+    let is_undo = clients
+        .iter()
+        .any(|client| *edit.manager == *Verb::Undo.manager(*client));
     let mut others = view.all_kept().filter_map(|(_, kept)| kept.content.as_ref().ok());
     let is_replaced = others.any(|(of, other)| {
         let since = other.edit.as_ref().map(|edit| edit.at);
-        of == config && since.is_some_and(|at| content.edit.as_ref().is_some_and(|edit| at > edit.at) && at <= edit.at)
+        of == config
+            && since.is_some_and(|at| content.edit.as_ref().is_some_and(|edit| at > edit.at) && at <= edit.at)
     });
     (content.edit.as_ref() != Some(edit) && (is_undo || is_replaced)).then(|| Restored {
         at: edit.at,

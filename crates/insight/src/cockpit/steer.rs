@@ -124,7 +124,10 @@ pub fn steer(ask: Steer<'_>, now: Timestamp) -> Result<Writing, Refusal> {
         (_, Verb::Resume(place)) if of_addon => resume(ask, place.as_deref()),
         (_, Verb::Promote(place)) if of_addon => promote(ask, place.as_deref()),
         (_, Verb::Approve(wish)) => approve(ask, wish),
-        (_, Verb::Promote(_)) => Err("a cluster upgrade has no soak time to end".to_owned()),
+        (_, Verb::Promote(_)) => Err(
+            "only rollouts of add-ons can be promoted; the minSuccessTime of a stage ends by itself"
+                .to_owned(),
+        ),
         (_, Verb::Pause(Some(_)) | Verb::Resume(Some(_))) => {
             Err("an upgrade can only be paused as a whole: remove --placement".to_owned())
         }

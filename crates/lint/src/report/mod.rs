@@ -18,7 +18,7 @@ pub use json::{
     CheckReport, CheckSummary, CheckedObject, Position, ReportedFinding, ReportedObject, UnreadableFile,
 };
 pub use model::{Checked, Finding, Ignored, ObjectReference, Report, RuleDoc, Severity, Spot, Unreadable};
-pub use table::Style;
+pub use table::{Style, summary};
 
 /// A form of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -51,6 +51,19 @@ pub(super) fn render(report: &Report, style: Style) -> String {
     page.out
 }
 
+/// Returns the files that cannot be read, and the last line of the table.
+pub fn summary(report: &Report, style: Style) -> String {
+    let mut page = Page {
+        out: String::new(),
+        style,
+    };
+    for fault in &report.unreadable {
+        page.unreadable(fault);
+    }
+    page.summary(report);
+    page.out
+}
+
 impl Page {
     fn line(&mut self, line: &str) {
         self.out.push_str(line.trim_end());

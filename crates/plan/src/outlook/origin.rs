@@ -150,7 +150,7 @@ impl DeploymentConfigs<'_> {
     fn source(&self, source: ValueSource, says: impl Fn(&DeploymentConfig) -> bool) -> String {
         match source {
             ValueSource::BuiltIn => "built-in".to_owned(),
-            ValueSource::Reserved => "built-in, which nothing overrides".to_owned(),
+            ValueSource::Reserved => "built-in, cannot be overridden".to_owned(),
             ValueSource::Unset => "nothing: an empty text (--unset-variables)".to_owned(),
             ValueSource::Instance => FROM_INSTANCE.to_owned(),
             ValueSource::Cluster => "the ManagedCluster: a label, a claim or an annotation".to_owned(),

@@ -29,7 +29,7 @@ pub(super) fn bundles(facts: &HubFacts) -> Vec<Finding> {
             );
             findings.push(
                 Finding::warning(BUNDLE, seen)
-                    .fix("set caBundle (certs/README.md). The certificate process sets it (see its log), cert-manager sets it if the \
+                    .fix("set caBundle (docs/operate/certificates.md). The certificate process sets it (see its log), cert-manager sets it if the \
                            annotation cert-manager.io/inject-ca-from is present, or you set it yourself")
                     .command("kubectl get validatingwebhookconfiguration tidegate-guard -o yaml"),
             );
@@ -95,7 +95,7 @@ pub(super) fn shown(facts: &HubFacts) -> Vec<Finding> {
 
 fn life(shown: &ShownCertificate, now: Timestamp) -> Finding {
     let from = &shown.from;
-    let fix = "renew it, and check why it was not renewed automatically (certs/README.md); the webhook reloads new files automatically";
+    let fix = "renew it, and check why it was not renewed automatically (docs/operate/certificates.md); the webhook reloads new files automatically";
     let command = "kubectl get certificate,secret -n tidegate";
     if now > shown.not_after {
         let seen = format!("the certificate of {from} expired at {}", shown.not_after);

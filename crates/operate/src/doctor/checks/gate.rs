@@ -144,7 +144,7 @@ fn of_missing(missing: &[&WebhookFault], stage: Stage, lists: &WebhookLists) -> 
         } else if trusted.len() > 1 {
             let seen = format!("the webhooks have the address {texts}, but different caBundles");
             Finding::error(REGISTERED, seen)
-                .fix("put the CA of the webhook's certificate into caBundle of every webhook (certs/README.md); if Tidegate maintains \
+                .fix("put the CA of the webhook's certificate into caBundle of every webhook (docs/operate/certificates.md); if Tidegate maintains \
                        it, wait a moment")
                 .command("kubectl get mutatingwebhookconfiguration/tidegate-mutate validatingwebhookconfiguration/tidegate-guard -o jsonpath='{range .items[*].webhooks[*]}{.name} {.clientConfig.caBundle}{\"\\n\"}{end}'")
         } else {
@@ -179,7 +179,7 @@ fn sentences(faults: &[&WebhookFault]) -> String {
 const CAUSES: [(&[&str], &str, &str); 6] = [
     (
         &["x509", "certificate", "tls:"],
-        "put the CA of the webhook's certificate into caBundle of the webhooks (certs/README.md)",
+        "put the CA of the webhook's certificate into caBundle of the webhooks (docs/operate/certificates.md)",
         "kubectl get validatingwebhookconfiguration tidegate-guard -o jsonpath='{.webhooks[0].clientConfig.caBundle}'",
     ),
     (

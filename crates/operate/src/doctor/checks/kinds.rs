@@ -122,8 +122,8 @@ pub(super) fn own(facts: &HubFacts) -> Option<Finding> {
         );
         return Some(Finding::ok(OWN, seen));
     }
-    let fix = "apply the definitions of this program: without them AddOnPolicies, AddOnHubConfigs, AddOnRollouts and \
-                ManagedClustersUpgrades are not available";
+    let fix =
+        "apply the definitions of this program: kinds and fields that the hub does not serve have no effect";
     Some(
         Finding::warning(OWN, parts.join("; "))
             .fix(fix)
