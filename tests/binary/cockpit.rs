@@ -336,8 +336,8 @@ fn a_revision_is_listed_with_its_author_and_restored() {
         None
     );
     let restored = history()["revisions"].as_array().and_then(|all| {
-        let mut all = all.iter();
-        all.find(|one| one["revision"].to_string() == first).cloned()
+        let is_first = |one: &&Value| one["revision"].as_u64() == first.parse().ok();
+        all.iter().find(is_first).cloned()
     });
     assert_eq!(
         restored.expect("the first revision")["restored"]["by"],

@@ -130,12 +130,13 @@ impl Stage {
             .put(Kind::AddOn, json!({"metadata": {"name": "hello"}, "spec": spec}));
     }
 
-    /// What the specs give a cluster: its own template or the default one, if it is the add-on's.
+    /// What the specs give a cluster: its own template or the default one, if it is the add-on's or shared.
     fn ceiling(&self, n: usize) -> Ceiling {
         let which = self.own[n].unwrap_or(self.default);
         let drawn = &self.templates[which];
         let mut ceiling = Ceiling::default();
-        if !drawn.is_own {
+        // The template of another add-on is shared if it requests nothing but the agent's own name on the hub.
+        if !drawn.is_own && !(drawn.roles.is_empty() && drawn.signers.is_empty()) {
             return ceiling;
         }
         let name = cluster(n);

@@ -32,7 +32,11 @@ pub fn written(
     }
     page.extend(changed_lines(&writing.changes, MOST_FIELDS, "    ", ""));
     if !taken_from.is_empty() {
-        let from = Vec::from_iter(taken_from.iter().map(String::as_str)).join(", ");
+        let from = taken_from
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join(", ");
         page.push(Line::of(Tone::Faint, format!("  overwrites fields of {from}")));
     }
     let note = writing.note;
