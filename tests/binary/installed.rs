@@ -224,13 +224,13 @@ async fn comes_works_and_goes(heading: &str, life: Life) {
         let profile = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutProfile", "metadata": {"name": "careful"},
             "spec": {"onFailure": "Undo"}});
         site.typed(&format!("kubectl apply -f - <<< '{profile}'"));
-        site.typed("kubectl patch addonrollout helloworld --type=merge -p '{\"spec\": {\"pause\": {\"reason\": \"maintenance\"}}}'");
         if life != Life::Quiet {
             goes_there_and_back(&site, &mut pods, heading);
         }
         if life == Life::UpgradedAndShown {
             shows_a_web_page(&site, &mut pods);
         }
+        site.typed("kubectl patch addonrollout helloworld --type=merge -p '{\"spec\": {\"pause\": {\"reason\": \"maintenance\"}}}'");
         let theirs = of_the_user(&site.admin);
         let beside = commands(UNINSTALL, "Parts that were applied separately");
         for command in commands(UNINSTALL, heading).iter().chain(&beside) {

@@ -136,7 +136,8 @@ impl Stage {
         let drawn = &self.templates[which];
         let mut ceiling = Ceiling::default();
         // The template of another add-on is shared if it requests nothing but the agent's own name on the hub.
-        if !drawn.is_own && !(drawn.roles.is_empty() && drawn.signers.is_empty()) {
+        let is_shared = drawn.roles.is_empty() && drawn.signers.is_empty();
+        if !drawn.is_own && !is_shared {
             return ceiling;
         }
         let name = cluster(n);
