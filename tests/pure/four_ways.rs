@@ -153,16 +153,16 @@ async fn every_example_gets_the_same_verdict_everywhere() {
         writeln!(counted, "{:?}: {count} {what}", WAYS[*way]).expect("a string");
     }
     expect![["
-        Decide: 525 the same verdict
-        Webhook: 525 the same verdict
+        Decide: 526 the same verdict
+        Webhook: 526 the same verdict
         Check: 515 the same verdict
-        Check: 5 is a policy: its faults are shown at their letter of the file
+        Check: 6 is a policy: its faults are shown at their letter of the file
         Check: 1 is about a status
         Check: 1 is about what its creation moves: here it is there already
         Check: 3 takes a version from its add-on: a folder has it as it is to be
         Audit: 367 the same verdict
         Audit: 33 is a deletion
-        Audit: 25 is about a kind that is not audited
+        Audit: 26 is about a kind that is not audited
         Audit: 1 is about a status
         Audit: 1 is about what its creation moves: here it is there already
         Audit: 98 is an update: it compares with what was there before
