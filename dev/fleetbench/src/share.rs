@@ -138,8 +138,9 @@ mod tests {
         for cut in 0..all.len() {
             let (share, mut held) = (Share { number: 0, of: 2 }, Vec::new());
             let mut seen = Vec::new();
-            for piece in [&all[..cut], &all[cut..]] {
-                held.extend_from_slice(piece.as_bytes());
+            let (first, second) = all.as_bytes().split_at(cut);
+            for piece in [first, second] {
+                held.extend_from_slice(piece);
                 seen.extend_from_slice(&share.lines(&mut held));
             }
             assert_eq!(String::from_utf8_lossy(&seen), own, "cut at {cut}");
