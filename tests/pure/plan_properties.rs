@@ -402,6 +402,44 @@ fn what_a_human_made_does_not_move_with_a_placement_that_may_have_given_it_up() 
     }
 }
 
+/// Found by the properties below: the works are made of two deployment configurations that are merged, and one of them has been deleted.
+#[test]
+fn a_cluster_that_a_change_does_not_reach_keeps_a_layer_that_has_been_deleted() {
+    let mut world = start(Settings::default());
+    let steps = [
+        Step::Merge(true),
+        Step::Groups(170),
+        Step::Settle,
+        Step::DropConfig(0),
+        Step::ApplyOnce,
+        Step::Strategy(4),
+        Step::Rolling(2),
+        Step::Decide(1, 57),
+    ];
+    for step in &steps {
+        act(&mut world, step);
+    }
+    let assigned = |world: &World| {
+        let instance = &world.objects[&ObjectKey::new(Kind::Instance, cluster(2), "hello")];
+        let references = instance["status"]["configReferences"].as_array().cloned();
+        let named = references.into_iter().flatten();
+        named.map(|one| one["name"].clone()).collect::<Vec<_>>()
+    };
+    let before = assigned(&world);
+    assert_eq!(before, ["config1", "config0", "hello"]);
+    world.settle("hello");
+    assert_eq!(assigned(&world), before);
+}
+
+/// Whether changes wait for windows.
+fn has_windows(world: &World) -> bool {
+    let profile = world.objects.get(&ObjectKey::new(Kind::Profile, "", "profile"));
+    profile.is_some_and(|profile| {
+        let spec = &profile["spec"];
+        spec["windows"].is_array() || spec["clusterWindows"].is_array()
+    })
+}
+
 /// What a green instance hides: a configuration that is not what the hub has now, though nothing says that it is kept from it.
 fn hidden_behind_green(world: &World) -> Vec<String> {
     let is_true = |object: &serde_json::Value, name: &str| {
@@ -471,7 +509,9 @@ proptest! {
             prop_assert!(world.plan("hello").actions.is_empty());
             world.tick(SignedDuration::from_secs(1));
         }
-        prop_assert!(false, "the plans never stop waking up");
+        // What a window and something else hold says in turn which of them it waits for.
+        prop_assert!(has_windows(&world), "the plans never stop waking up");
+        prop_assert_eq!(hidden_behind_green(&world), Vec::<String>::new());
     }
 
     /// After any history, a scheduler that rewrites its decisions removes neither instances nor configurations.

@@ -32,7 +32,7 @@ use crate::work::is_deployed;
 use ::model::engine::{Hold, UnitState, Verdict};
 use model::RolloutWindows;
 use model::upgrade::WindowState;
-use store::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Reference, Site, View};
+use store::{ClusterConfigs, Compat, ConfigType, Instance, Kind, Name, Reference, Site, View};
 
 /// The rollout of one add-on.
 #[derive(Debug)]
@@ -70,11 +70,11 @@ pub(crate) fn next<'v>(
     let mut candidates: Vec<Candidate<'v>> = each.map(candidate).collect();
     hold_without_content(&mut candidates);
     let thaws = frozen.hold(&mut candidates);
-    let opens = hold_outside_windows(view, &feeds, &mut candidates, now);
+    let turns = hold_outside_windows(view, &feeds, &mut candidates, now);
     hold_without_settings(view, &mut candidates);
     block(view, &mut candidates);
     let mut recheck_at = candidates.iter().filter_map(|one| one.seen.recheck_at).min();
-    recheck_at = earliest(earliest(recheck_at, opens), thaws);
+    recheck_at = earliest(earliest(recheck_at, turns), thaws);
     let mut placed = Vec::with_capacity(feeds.len());
     for feed in &feeds {
         let (done, at) = feed.decide(view, &mut candidates, others, now);
@@ -141,34 +141,56 @@ fn feeds<'a>(view: &View<'a>, wanted: &'a Wanted<'a>, configs: &Configs) -> Vec<
     .collect()
 }
 
-/// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window opens,
-/// if a candidate waits for it.
+/// How the windows of some clusters are at present.
+enum Windows {
+    /// There are none, or one is open until then.
+    Open(Option<Timestamp>),
+    /// None of them is open, and the next one opens then.
+    Shut(Arc<Notice>, Option<Timestamp>),
+}
+
+impl Windows {
+    fn of(windows: Option<&RolloutWindows>, now: Timestamp) -> Self {
+        let Some(windows) = windows else {
+            return Self::Open(None);
+        };
+        match windows.at(now) {
+            WindowState::Open(end) => Self::Open(Some(end)),
+            WindowState::Shut(opens) => {
+                Self::Shut(Arc::new(Notice::window(&windows.to_string(), opens)), opens)
+            }
+        }
+    }
+
+    /// Names the placement in what its clusters say.
+    fn over(self, place: (&Name, &Name)) -> Self {
+        match self {
+            Self::Open(_) => self,
+            Self::Shut(notice, opens) => Self::Shut(Arc::new(Notice::clone(&notice).over(place)), opens),
+        }
+    }
+}
+
+/// Holds changes while no window is open; what is installed for the first time is no change. Returns when the next window of a
+/// candidate opens or ends: a candidate that still waits for something else then says that it waits for a window.
 fn hold_outside_windows(
     view: &View<'_>,
     feeds: &[Feed<'_>],
     candidates: &mut [Candidate<'_>],
     now: Timestamp,
 ) -> Option<Timestamp> {
-    type Shut = Option<(Arc<Notice>, Option<Timestamp>)>;
-    let shut = |windows: Option<&RolloutWindows>| -> Shut {
-        let windows = windows?;
-        match windows.at(now) {
-            WindowState::Open(_) => None,
-            WindowState::Shut(opens) => Some((Arc::new(Notice::window(&windows.to_string(), opens)), opens)),
-        }
-    };
     let settings = view.rollout();
-    let others = shut(settings.windows_of_all());
-    let each: Vec<Shut> = feeds
+    let others = Windows::of(settings.windows_of_all(), now);
+    let each: Vec<Windows> = feeds
         .iter()
         .map(|feed| {
             let (namespace, name) = (&feed.by().namespace, &feed.by().name);
-            let shut = shut(settings.windows(namespace, name));
-            shut.map(|(notice, opens)| (Arc::new(Notice::clone(&notice).over((namespace, name))), opens))
+            Windows::of(settings.windows(namespace, name), now).over((namespace, name))
         })
         .collect();
     let has_own = settings.has_cluster_windows();
-    if !has_own && others.is_none() && each.iter().all(Option::is_none) {
+    let is_absent = |windows: &Windows| matches!(windows, Windows::Open(None));
+    if !has_own && is_absent(&others) && each.iter().all(is_absent) {
         return None;
     }
     let changes = |one: &&mut Candidate<'_>| {
@@ -178,14 +200,23 @@ fn hold_outside_windows(
     for candidate in candidates.iter_mut().filter(changes) {
         let of_home = candidate.home.and_then(|home| each.get(home));
         let cluster = candidate.site.cluster.filter(|_| has_own);
-        let own = cluster.and_then(|cluster| {
-            shut(settings.cluster_windows(|key| cluster.labels.get(key).map(|value| &**value)))
+        let own = cluster.map(|cluster| {
+            let windows = settings.cluster_windows(|key| cluster.labels.get(key).map(|value| &**value));
+            Windows::of(windows, now)
         });
-        let Some((notice, opens)) = of_home.unwrap_or(&others).as_ref().or(own.as_ref()) else {
-            continue;
-        };
-        candidate.blocked = Some(Arc::clone(notice));
-        first = earliest(first, *opens);
+        for windows in [Some(of_home.unwrap_or(&others)), own.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            match windows {
+                Windows::Open(end) => first = earliest(first, *end),
+                Windows::Shut(notice, opens) => {
+                    candidate.blocked = Some(Arc::clone(notice));
+                    first = earliest(first, *opens);
+                    break;
+                }
+            }
+        }
     }
     first
 }

@@ -187,11 +187,9 @@ impl<'v> Rolling<'v> {
 /// known, or that has been edited before anything was made of it.
 fn is_nothing(view: &View<'_>, instance: &Instance, reference: &Reference) -> bool {
     let is_made = || deployed_works(view, instance).next().is_some();
-    // What its works are made of it has, although what it is assigned is nothing.
-    let runs_another = || {
-        let runs = runs(view, instance, |config| config.of == reference.config.of);
-        runs.is_some_and(|(config, _)| config != reference.config)
-    };
+    // What its works are made of it has, although what it is assigned is nothing; they may be made of several of one type.
+    let is_another = |config: &ConfigRef| config.of == reference.config.of && *config != reference.config;
+    let runs_another = || runs(view, instance, is_another).is_some();
     let is_nothing = reference.desired.is_empty() || (is_deleted(view, reference) && !is_made());
     reference.applied.is_none() && is_nothing && !runs_another()
 }
