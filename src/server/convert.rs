@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use super::connection_state::Peer;
 use super::limits::Limits;
-use super::request::{self, Unread};
+use super::request::{ArrivingBody, Unread};
 use super::responses::{busy, is_json, json, plain};
 use super::state::AppState;
 use api::conversion::Extensions;
@@ -122,7 +122,7 @@ pub(super) async fn convert(
         return plain(StatusCode::UNSUPPORTED_MEDIA_TYPE, told);
     }
     let (peer, class) = (conn.peer(), conn.class());
-    let Some(_in_flight) = state.requests.one(peer, class) else {
+    let Some(in_flight) = state.requests.one(peer, class) else {
         return busy();
     };
     let limits = Limits {
@@ -132,9 +132,15 @@ pub(super) async fn convert(
         ..state.limits
     };
     let mut memory = state.buffering.open(peer, class);
-    let bytes = match request::read(request.into_body(), &limits, &mut memory, &conn).await {
+    let arriving = ArrivingBody::begins(&limits);
+    let bytes = match arriving.read(request.into_body(), &mut memory, &conn).await {
         Ok(bytes) => bytes,
-        Err(broken) => return refused(&broken),
+        Err(unread) => {
+            let response = refused(&unread);
+            drop((in_flight, memory));
+            arriving.outlasts(unread).await;
+            return response;
+        }
     };
     // The answer is about as large as the review, and keeps its allocation until the caller has received it.
     let keys = Arc::clone(&state.rulebook.load().keys);

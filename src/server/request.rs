@@ -3,8 +3,8 @@
 //! An API server stores an object when its webhook does not answer in time and its failure policy is `Ignore`. Its clock starts before
 //! the head of the request is sent, so the time counts from the arrival of the head, and not from the end of the body.
 //!
-//! A client that dribbles bytes is cut off long before the time for a whole body is up. Memory is taken for the bytes that have come;
-//! what is only announced takes none. Of a body that is too large, or for which there is no memory, the beginning is kept, which has the
+//! A client that dribbles bytes loses its memory and its place among the requests long before the time for a whole body is up, and its
+//! response comes at the end of that time. Memory is taken for the bytes that have come; what is only announced takes none. Of a body that is too large, or for which there is no memory, the beginning is kept, which has the
 //! uid of the review; the rest is read and dropped, because a response that is sent before the end of a request may be lost.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use axum::http::Request;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use kubernetes::duration::GoDuration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::connection_state::Connection;
 use super::limits::Limits;
@@ -60,48 +60,74 @@ pub(super) enum Unread {
     NoMemory(Bytes),
 }
 
-/// Reads a body within the limits, and takes memory for it.
-pub(super) async fn read(
-    mut body: Body,
-    limits: &Limits,
-    memory: &mut Allocation,
-    conn: &Connection,
-) -> Result<Bytes, Unread> {
-    let begun = Instant::now();
-    // Bodies on one connection share its window: one that waits behind others is not slow.
-    let others = conn.body_bytes();
-    let came = || conn.body_bytes().wrapping_sub(others);
-    let mut bytes = BytesMut::new();
-    let mut received: usize = 0;
-    let mut fits = true;
-    loop {
-        let patience = limits.body.min(earned(came(), limits));
-        let frame = match timeout_at(begun + patience, body.frame()).await {
-            Err(_) if patience < limits.body.min(earned(came(), limits)) => continue,
-            Ok(Some(Ok(frame))) => frame,
-            Ok(Some(Err(_))) => return Err(Unread::EndedEarly),
-            Ok(None) if received > limits.body_bytes => return Err(Unread::TooLarge(bytes.freeze())),
-            Ok(None) if !fits => return Err(Unread::NoMemory(bytes.freeze())),
-            Ok(None) => return Ok(bytes.freeze()),
-            Err(_) => return Err(Unread::TooSlow(bytes.freeze())),
-        };
-        let Some(data) = frame.data_ref() else {
-            continue;
-        };
-        conn.credit_body(data.len());
-        received = received.saturating_add(data.len());
-        if received > limits.discarded_bytes.max(limits.body_bytes) {
-            return Err(Unread::TooLarge(bytes.freeze()));
+/// A body that is arriving.
+pub(super) struct ArrivingBody<'l> {
+    limits: &'l Limits,
+    begun: Instant,
+}
+
+impl<'l> ArrivingBody<'l> {
+    /// Returns the body of a request whose head has arrived.
+    pub(super) fn begins(limits: &'l Limits) -> Self {
+        Self {
+            limits,
+            begun: Instant::now(),
         }
-        let is_kept = fits && received <= limits.body_bytes;
-        if is_kept && memory.grow(data.len(), limits.patience).await {
-            bytes.extend_from_slice(data);
-            continue;
+    }
+
+    /// Reads it within the limits, and takes memory for it.
+    pub(super) async fn read(
+        &self,
+        mut body: Body,
+        memory: &mut Allocation,
+        conn: &Connection,
+    ) -> Result<Bytes, Unread> {
+        let limits = self.limits;
+        // Bodies on one connection share its window: one that waits behind others is not slow.
+        let others = conn.body_bytes();
+        let came = || conn.body_bytes().wrapping_sub(others);
+        let mut bytes = BytesMut::new();
+        let mut received: usize = 0;
+        let mut fits = true;
+        loop {
+            let patience = limits.body.min(earned(came(), limits));
+            let frame = match timeout_at(self.begun + patience, body.frame()).await {
+                Err(_) if patience < limits.body.min(earned(came(), limits)) => continue,
+                Ok(Some(Ok(frame))) => frame,
+                Ok(Some(Err(_))) => return Err(Unread::EndedEarly),
+                Ok(None) if received > limits.body_bytes => return Err(Unread::TooLarge(bytes.freeze())),
+                Ok(None) if !fits => return Err(Unread::NoMemory(bytes.freeze())),
+                Ok(None) => return Ok(bytes.freeze()),
+                Err(_) => return Err(Unread::TooSlow(bytes.freeze())),
+            };
+            let Some(data) = frame.data_ref() else {
+                continue;
+            };
+            conn.credit_body(data.len());
+            received = received.saturating_add(data.len());
+            if received > limits.discarded_bytes.max(limits.body_bytes) {
+                return Err(Unread::TooLarge(bytes.freeze()));
+            }
+            let is_kept = fits && received <= limits.body_bytes;
+            if is_kept && memory.grow(data.len(), limits.patience).await {
+                bytes.extend_from_slice(data);
+                continue;
+            }
+            fits &= !is_kept;
+            bytes.truncate(BEGINNING);
+            let rest = BEGINNING.saturating_sub(bytes.len()).min(data.len());
+            bytes.extend_from_slice(data.get(..rest).unwrap_or_default());
         }
-        fits &= !is_kept;
-        bytes.truncate(BEGINNING);
-        let rest = BEGINNING.saturating_sub(bytes.len()).min(data.len());
-        bytes.extend_from_slice(data.get(..rest).unwrap_or_default());
+    }
+
+    /// Waits, after what the body holds was given back, until its response may be sent: a slow sender is answered when the whole time
+    /// of a body is up, because one that is sent away early connects again, and a handshake costs more than waiting.
+    pub(super) async fn outlasts(self, unread: Unread) {
+        let is_slow = matches!(unread, Unread::TooSlow(_));
+        drop(unread);
+        if is_slow {
+            sleep_until(self.begun + self.limits.body).await;
+        }
     }
 }
 

@@ -20,9 +20,8 @@ use tracing::error;
 use super::connection_state::Connection;
 use super::existence::Asker;
 use super::limits::Limits;
-use super::quota::Allocation;
 use super::record::{RequestRecord, Subject, about, label, log_unread};
-use super::request::{self, Unread, answer_by};
+use super::request::{ArrivingBody, Unread, answer_by};
 use super::responses::{busy, is_json, json, plain};
 use super::state::AppState;
 use crate::telemetry::{About, Parent, TRACEPARENT};
@@ -64,10 +63,23 @@ async fn review(
     }
     let open = state.metrics.traces().open(|| caller(request.headers()));
     let (peer, class) = (conn.peer(), conn.class());
-    let _in_flight = state.requests.one(peer, class).ok_or_else(busy)?;
+    let in_flight = state.requests.one(peer, class).ok_or_else(busy)?;
     let mut memory = state.buffering.open(peer, class);
     let answer_by = answer_by(&request, &state.limits);
-    let bytes = read(state, webhook, request, answer_by, &mut memory, conn).await?;
+    let limits = Limits {
+        body: state.limits.body.min(answer_by - Instant::now()),
+        ..state.limits
+    };
+    let arriving = ArrivingBody::begins(&limits);
+    let bytes = match arriving.read(request.into_body(), &mut memory, conn).await {
+        Ok(bytes) => bytes,
+        Err(unread) => {
+            let response = respond_unread(&unread, webhook, &limits);
+            drop((in_flight, memory));
+            arriving.outlasts(unread).await;
+            return Err(response);
+        }
+    };
     if bytes.is_empty() {
         return Err(plain(StatusCode::BAD_REQUEST, "the request body is empty"));
     }
@@ -263,23 +275,12 @@ async fn respond_unjudged(
         .map_err(|error| plain(StatusCode::BAD_REQUEST, &error.to_string()))
 }
 
-async fn read(
-    state: &AppState,
-    webhook: Webhook,
-    request: Request<Body>,
-    answer_by: Instant,
-    memory: &mut Allocation,
-    conn: &Connection,
-) -> Result<Bytes, Response<Body>> {
-    let limits = Limits {
-        body: state.limits.body.min(answer_by - Instant::now()),
-        ..state.limits
-    };
-    let read = request::read(request.into_body(), &limits, memory, conn).await;
-    read.map_err(|unread| match unread {
+/// Responds to a review whose body could not be read.
+fn respond_unread(unread: &Unread, webhook: Webhook, limits: &Limits) -> Response<Body> {
+    match unread {
         Unread::TooLarge(beginning) => {
             log_unread(webhook, "none: too large to be read");
-            deny_too_large(&beginning, state.limits.body_bytes)
+            deny_too_large(beginning, limits.body_bytes)
         }
         Unread::TooSlow(beginning) => {
             log_unread(webhook, "none: not read in time");
@@ -289,16 +290,16 @@ async fn read(
                     "the request body was not received in time",
                 )
             };
-            wire::encode_unread(&beginning).map_or_else(slow, |bytes| json(StatusCode::OK, bytes))
+            wire::encode_unread(beginning).map_or_else(slow, |bytes| json(StatusCode::OK, bytes))
         }
         Unread::EndedEarly => plain(StatusCode::BAD_REQUEST, "the request body is incomplete"),
         // Readable as far as it has to be: refused, not left to a failure policy.
         Unread::NoMemory(beginning) => {
             log_unread(webhook, "none: too many bytes at once");
-            let uid = wire::early_uid(&beginning);
+            let uid = wire::early_uid(beginning);
             uid.map_or_else(busy, |uid| json(StatusCode::OK, wire::encode_crowded(&uid)))
         }
-    })
+    }
 }
 
 /// Returns whether a body has no announced length, or one of no more bytes than are read or dropped.

@@ -2,7 +2,7 @@
 //!
 //! Never asks what an answer means.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
@@ -228,14 +228,16 @@ async fn a_body_that_never_ends_is_answered_408() {
 }
 
 #[tokio::test]
-async fn a_body_that_dribbles_is_cut_off_before_its_time_is_up() {
+async fn a_body_that_dribbles_keeps_no_place_and_is_answered_when_its_time_is_up() {
     let rig = Rig::start(Limits {
-        body: Duration::from_mins(1),
+        body: Duration::from_secs(5),
         body_grace: Duration::from_millis(100),
         body_rate: 1 << 10,
+        requests: 1,
         ..quick()
     })
     .await;
+    let begun = Instant::now();
     let mut stream = rig.tls(&[b"http/1.1"]).await;
     let head = "POST /validate HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 4096\r\n\r\n";
     stream.write_all(head.as_bytes()).await.expect("sent");
@@ -248,9 +250,24 @@ async fn a_body_that_dribbles_is_cut_off_before_its_time_is_up() {
     };
     let dribbling = tokio::spawn(dribble);
     let mut answer = [0; 12];
-    let read = tokio::time::timeout(PATIENCE, reading.read_exact(&mut answer)).await;
-    read.expect("cut off").expect("an answer");
+    let slow = tokio::time::timeout(PATIENCE, reading.read_exact(&mut answer));
+    let other = async {
+        loop {
+            let (status, _) = rig.post("/validate", review(&json!({}))).await;
+            if status == 200 {
+                return begun.elapsed();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let (read, other) = tokio::join!(slow, other);
+    read.expect("an end").expect("an answer");
     assert_eq!(&answer, b"HTTP/1.1 408");
+    let time = Duration::from_secs(5);
+    assert!(
+        begun.elapsed() >= time && other < time,
+        "another caller had the place after {other:?}"
+    );
     dribbling.abort();
 }
 
