@@ -169,6 +169,19 @@ fn shared_flags_may_be_between_a_command_and_its_subcommand() {
 }
 
 #[test]
+fn why_without_arguments_lists_what_can_be_named() {
+    let tried = run(&["why"]);
+    assert_eq!(tried.code, Some(2), "{}", tried.stderr);
+    for words in [
+        "tidegate why NAME",
+        "tidegate why --cluster NAME",
+        "tidegate rollout list",
+    ] {
+        assert!(tried.stderr.contains(words), "{words}: {}", tried.stderr);
+    }
+}
+
+#[test]
 fn verbs_for_a_whole_rollout_refuse_a_placement() {
     for verb in ["undo", "retry"] {
         let tried = run(&["rollout", verb, "hello", "--placement", "default/all"]);

@@ -9,6 +9,7 @@ use insight::cockpit::{
     Target, Verb, WHOLE, WaveState, Writing, addon, list, status, steer, upgrade,
 };
 use insight::offline::Hub;
+use insight::why::why_upgrade;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use store::{Kind, ObjectKey, Settings, Store};
@@ -326,6 +327,30 @@ fn an_upgrade_is_suspended_and_never_put_back() {
             .expect_err("it makes no sense");
         assert!(refused.contains(why), "{refused}");
     }
+}
+
+#[test]
+fn a_freeze_without_an_end_needs_a_user() {
+    let why = |spec: Value| {
+        let freeze = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutFreeze",
+            "metadata": {"name": "holidays", "uid": "f", "resourceVersion": "1"}, "spec": spec});
+        let scene = scene(&[upgrade_of(false), freeze]);
+        let name = "default/to-4-12";
+        why_upgrade(&scene.hub, Settings::default(), name, Some("c1"), now())
+            .expect("it includes the cluster")
+    };
+    let ends = why(json!({"reason": "year end", "until": "2030-01-02T00:00:00Z"}));
+    assert!(ends.is_well(), "{ends:?}");
+    let endless = why(json!({"reason": "year end"}));
+    assert!(!endless.is_well(), "{endless:?}");
+    let group = endless.groups.first().expect("what stops it");
+    assert_eq!(group.command, "tidegate rollout unfreeze holidays");
+    assert_eq!(
+        group.detail,
+        "the RolloutFreeze \"holidays\" stops upgrades and has no end: year end"
+    );
+    let invalid = why(json!({"reason": "year end", "until": "soon"}));
+    assert!(!invalid.is_well(), "{invalid:?}");
 }
 
 #[test]
