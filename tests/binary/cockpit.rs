@@ -630,8 +630,24 @@ fn has_whole_words(page: &str, size: (u16, u16), known: &BTreeSet<String>) {
 #[test]
 fn no_page_cuts_a_word_and_freezes_have_a_page() {
     let fault = "cluster2=apply-failure:the disk quota of the namespace of this agent was exceeded, and it was not raised since";
-    let dev = Dev::start(&["--clusters", "5", "--fault", fault]);
+    let pull = "cluster3=unavailable:ImagePullBackOff";
+    let dev = Dev::start(&["--clusters", "5", "--fault", fault, "--fault", pull]);
     until(&dev, "one has failed", |picture| picture["counts"]["failed"] == 1);
+    until(
+        &dev,
+        "the cause on an updating cluster is that of why",
+        |picture| {
+            let cluster = &picture["clusters"][2];
+            let message = cluster["message"].as_str().unwrap_or_default();
+            cluster["state"] == "Moving" && message.ends_with("is not ready: ImagePullBackOff")
+        },
+    );
+    let status = at(&dev, &["rollout", "status", "helloworld"]);
+    assert!(
+        status.stdout.contains("is not ready: ImagePullBackOff"),
+        "{}",
+        status.stdout
+    );
     let reason = "the change board has stopped all changes of this add-on until the audit of the fourth quarter has ended";
     let frozen = at(
         &dev,

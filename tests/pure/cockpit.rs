@@ -614,6 +614,28 @@ fn hub_with_change(annotations: &Value, obstacle: &Value) -> Scene {
     ])
 }
 
+#[test]
+fn a_cluster_that_is_updating_has_the_reason_of_its_condition() {
+    let mut scene = hub_with_change(&json!({}), &settings(&json!({})));
+    let key = ObjectKey::new(Kind::Instance, "c2", "hello");
+    let mut instance = Value::clone(scene.hub.object(&key).expect("it is there"));
+    let message = "pod agent-0: ImagePullBackOff: the image cannot be pulled";
+    instance["status"]["conditions"] = json!([{"type": "Available", "status": "False", "reason": "ProbeUnavailable",
+        "message": message, "lastTransitionTime": "2029-12-31T23:59:00Z"}]);
+    assert!(scene.hub.put(instance).is_some());
+    scene.store = scene.hub.store(Settings::default());
+    let picture = scene.picture(&Target::addon("hello"));
+    let c2 = picture.clusters.iter().find(|one| one.name == "c2");
+    let c2 = c2.expect("the cluster is selected");
+    assert_eq!(
+        (c2.state, c2.reason.as_str(), c2.message.as_str()),
+        (ClusterState::Moving, "ProbeUnavailable", message)
+    );
+    let page = page(&picture);
+    let (_, of_c2) = page.split_once("updating   c2").unwrap_or_default();
+    assert!(of_c2.trim_start().starts_with(message), "{page}");
+}
+
 fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) -> Verb {
     let owned = |text: &str| text.to_owned();
     Verb::Approve(Approve {
