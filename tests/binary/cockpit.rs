@@ -210,7 +210,11 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     });
     assert!(dev.apply(&forged.to_string()).ok);
     let history = at(&dev, &["rollout", "history", "helloworld"]);
-    assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
+    assert!(
+        history.stdout.contains("undo by admin: too loud"),
+        "{}",
+        history.stdout
+    );
     let (before, after) = history
         .stdout
         .split_once("events in namespaces of clusters")

@@ -114,6 +114,7 @@ impl Scene {
             picture: &self.picture(target),
             store: &self.store,
             reason: None,
+            user: None,
             client: SteerClient::CommandLine,
         };
         steer(ask, now()).map_err(|refusal| refusal.to_string())
