@@ -585,17 +585,33 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     });
 
     terminal.press("p");
+    terminal.shows("reason (optional)");
+    terminal.press(ENTER);
     terminal.shows("y confirms");
     terminal.press("n");
     terminal.shows("nothing was written");
     assert_eq!(pause(&dev), Value::Null);
     terminal.press("p");
+    terminal.shows("reason (optional)");
+    terminal.press("INC-42 holiday");
+    terminal.shows("INC-42 holiday_");
+    terminal.press(ENTER);
     terminal.shows("y confirms");
     terminal.press("y");
     // The prompt asks whether to pause it: only the response shows what was written.
     terminal.shows("helloworld: paused; set ");
-    assert_eq!(pause(&dev), json!({}));
+    assert_eq!(pause(&dev), json!({"reason": "INC-42 holiday"}));
     terminal.shows("all placements are paused");
+    // An error that is wider than the terminal is shown whole.
+    terminal.press("t");
+    terminal.shows("reason (optional)");
+    terminal.press(ENTER);
+    let page = terminal.until("the end of the error", |page| {
+        let text: Vec<&str> = page.split_whitespace().collect();
+        text.join(" ")
+            .contains("fix the cause, which `tidegate why` shows")
+    });
+    fits(&page, 90);
     // What others do is seen.
     set_pause(&dev, &Value::Null, &[]);
     terminal.until("it is not paused", |page| {
@@ -679,7 +695,8 @@ fn no_page_cuts_a_word_and_freezes_have_a_page() {
             ("y", "REVISION"),
             ("?", "show or hide the keys"),
             ("x", "REVISION"),
-            ("p", "y confirms"),
+            ("p", "reason (optional)"),
+            (ENTER, "y confirms"),
             ("n", "nothing was written"),
             ("o", "fourth-quarter"),
         ] {
@@ -692,6 +709,15 @@ fn no_page_cuts_a_word_and_freezes_have_a_page() {
         }
         let page = terminal.shows("RolloutProfiles  none");
         assert!(page.contains("quarter has ended"), "all of the reason: {page}");
+        let later = format!("later-{}", size.0);
+        let frozen = at(
+            &dev,
+            &[
+                "rollout", "freeze", &later, "--addon", "other", "--reason", "later",
+            ],
+        );
+        assert!(frozen.ok, "{}", frozen.stderr);
+        terminal.shows(&later);
         terminal.press("q");
     }
 }
