@@ -52,7 +52,7 @@ const TRY_IT: &str = "";
 const EXIT_STATUS: &str = "\
 Exit status: 0 success; 1 a problem was found, or a change was rejected; 2 invalid usage, or an input or the hub cannot be read;
 3 not finished (`rollout status`), or a policy does not compile (`check`, `plan`, `policy`). `tidegate help COMMAND` has the details.
-Flags of the hub such as --context may stand before or after the command.
+The flags of `tidegate options`, such as --context, and -n may be anywhere: also before the command or its subcommand.
 Logs go to standard error; -v or TIDEGATE_LOG=debug shows more (syntax: tracing filter directives).";
 
 /// The subcommands.

@@ -41,13 +41,18 @@ fn settings() -> Command {
     ControllerArgs::augment_args(Command::new("options"))
 }
 
+/// Returns the flags that many commands share.
+pub(super) fn shared() -> Command {
+    ControllerArgs::augment_args(connection())
+}
+
 /// Returns a command line whose `--help` shows, for each command, what is its own, with a line for each flag.
 ///
 /// `tidegate help COMMAND` still shows the long texts. Every flag is accepted as before.
 pub(super) fn concise(root: Command) -> Command {
-    let shared: BTreeSet<String> = [connection(), settings()]
-        .iter()
-        .flat_map(|command| command.get_arguments().map(|arg| arg.get_id().to_string()))
+    let shared: BTreeSet<String> = shared()
+        .get_arguments()
+        .map(|arg| arg.get_id().to_string())
         .collect();
     // `dev` runs what `serve` runs, with the same flags.
     let of_serve = root

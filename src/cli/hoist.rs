@@ -1,65 +1,58 @@
-//! Flags of the hub before the command: `tidegate --context hub rollout list`.
+//! Shared flags before the command, or between a command and its subcommand: `tidegate --context hub rollout -n default list`.
 //!
-//! Decides only the order of the words. The command itself reads its flags, and rejects those that it does not have.
+//! Decides only the order of the words. The subcommand itself reads its flags, and rejects those that it does not have.
 
 use std::ffi::OsString;
 
-use clap::{Args as _, Command};
+use clap::{Arg, Command};
 
-use super::HubArgs;
+use super::help::shared;
+use super::plugin::{flag, takes_value};
 
-/// Flags of the program itself that take a value.
-const OWN_WITH_VALUE: [&str; 1] = ["color"];
-
-/// Returns the words of a command line with the flags of the hub behind the command.
-pub(super) fn hoisted(words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+/// Returns the words of a command line with the shared flags behind the last subcommand.
+pub(super) fn hoisted(root: &Command, words: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
     let mut words = words.into_iter();
-    let known = HubArgs::augment_args(Command::new("hub"));
-    let mut before: Vec<OsString> = words.next().into_iter().collect();
+    let shared = shared().arg(Arg::new("namespace").short('n').long("namespace"));
+    let mut kept: Vec<OsString> = words.next().into_iter().collect();
     let mut moved = Vec::new();
-    let mut rest = Vec::new();
-    while let Some(word) = words.next() {
+    let mut command = root;
+    while command.has_subcommands()
+        && let Some(word) = words.next()
+    {
         let text = word.to_string_lossy().into_owned();
-        let Some(flag) = text.strip_prefix("--").filter(|flag| !flag.is_empty()) else {
-            let is_short = text.starts_with('-') && text.len() > 1 && text != "--";
-            if is_short {
-                before.push(word);
-                continue;
+        if text == "--" || !text.starts_with('-') {
+            kept.push(word);
+            match command.find_subcommand(&text) {
+                Some(next) => command = next,
+                None => break,
             }
-            rest.push(word);
-            break;
+            continue;
+        }
+        let own = flag(command, &text).or_else(|| flag(root, &text));
+        let found = own.or_else(|| flag(&shared, &text));
+        let to = match (own, found) {
+            (None, Some(_)) => &mut moved,
+            (Some(_), _) | (None, None) => &mut kept,
         };
-        let (name, has_value) = flag
-            .split_once('=')
-            .map_or((flag, false), |(name, _)| (name, true));
-        let found = known.get_arguments().find(|arg| arg.get_long() == Some(name));
-        let takes_value = match found {
-            Some(arg) => arg.get_action().takes_values(),
-            None => OWN_WITH_VALUE.contains(&name),
-        };
-        let to = if found.is_some() { &mut moved } else { &mut before };
         to.push(word);
-        if takes_value && !has_value {
+        if found.is_some_and(takes_value) && !text.contains('=') {
             to.extend(words.next());
         }
     }
-    rest.extend(words);
-    let end = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
-    if rest.is_empty() {
-        before.extend(moved);
-        return before;
-    }
-    rest.splice(end..end, moved);
-    before.extend(rest);
-    before
+    kept.extend(words);
+    let end = kept.iter().position(|word| word == "--").unwrap_or(kept.len());
+    kept.splice(end..end, moved);
+    kept
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Cli;
     use super::*;
+    use clap::CommandFactory as _;
 
     #[test]
-    fn flags_of_the_hub_may_stand_before_the_command() {
+    fn shared_flags_may_be_before_the_command_and_before_its_subcommand() {
         let rows = [
             ("tidegate rollout list", "tidegate rollout list"),
             (
@@ -77,9 +70,30 @@ mod tests {
             ("tidegate --version", "tidegate --version"),
             ("tidegate --context hub", "tidegate --context hub"),
             ("tidegate check --context hub", "tidegate check --context hub"),
+            (
+                "tidegate -n a rollout --kubeconfig k -v --compat=ocm status x",
+                "tidegate rollout -v status x -n a --kubeconfig k --compat=ocm",
+            ),
+            (
+                "tidegate policy --color never --as=alice export --all",
+                "tidegate policy --color never export --all --as=alice",
+            ),
+            (
+                "tidegate dev --clusters 2 --compat ocm",
+                "tidegate dev --clusters 2 --compat ocm",
+            ),
+            (
+                "tidegate dev --context hub heal c1",
+                "tidegate dev heal c1 --context hub",
+            ),
+            (
+                "tidegate rollout lst --context hub",
+                "tidegate rollout lst --context hub",
+            ),
         ];
+        let root = Cli::command();
         for (line, expected) in rows {
-            let words = hoisted(line.split(' ').map(OsString::from));
+            let words = hoisted(&root, line.split(' ').map(OsString::from));
             let words: Vec<String> = words
                 .iter()
                 .map(|word| word.to_string_lossy().into_owned())

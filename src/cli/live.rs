@@ -39,6 +39,18 @@ pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
     blocking(which, async |client| noted(&client, &progress).await)
 }
 
+/// Reads the objects of these kinds; none of a kind that the hub does not serve.
+pub(super) fn objects_of(which: &HubArgs, kinds: &[Kind]) -> Result<Vec<(Kind, Value)>, CliError> {
+    blocking(which, async |client| {
+        let mut found = Vec::new();
+        for kind in kinds.iter().copied() {
+            let objects = list(&client, kind).await?.unwrap_or_default();
+            found.extend(objects.into_iter().map(|object| (kind, object)));
+        }
+        Ok(found)
+    })
+}
+
 /// What a verb plans or judges on: a hub, when it was read, and what could be read of the settings of its controllers.
 pub(super) struct HubReading {
     pub(super) hub: Hub,

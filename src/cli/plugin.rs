@@ -119,7 +119,7 @@ impl<'c> Line<'c> {
 
     /// Returns the flags that `-h` shows and, where none of them fits, the others.
     fn flags(&self, shared: &Command, last: &str) -> Vec<(String, String)> {
-        let shared = Some(shared).filter(|_| self.path.is_empty());
+        let shared = Some(shared).filter(|_| self.command.is_subcommand_required_set());
         let all = || std::iter::once(self.command).chain(shared);
         let shown = all().flat_map(|command| flags(command, Arg::is_hide_short_help_set));
         let shown: Vec<_> = shown.collect();
@@ -232,7 +232,7 @@ fn told(about: Option<&clap::builder::StyledStr>) -> String {
         .unwrap_or_default()
 }
 
-fn flag<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
+pub(super) fn flag<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     command.get_arguments().find(|arg| {
         let long = arg
@@ -243,7 +243,7 @@ fn flag<'c>(command: &'c Command, word: &str) -> Option<&'c Arg> {
     })
 }
 
-fn takes_value(arg: &Arg) -> bool {
+pub(super) fn takes_value(arg: &Arg) -> bool {
     arg.get_action().takes_values()
 }
 
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_may_stand_next_is_proposed() {
-        let rows: [(&str, &[&str]); 21] = [
+        let rows: [(&str, &[&str]); 23] = [
             ("rollout st", &["status"]),
             ("rollout status ", &["helloworld", "mcu/default/to-4-12"]),
             ("rollout status m", &["mcu/default/to-4-12"]),
@@ -304,6 +304,8 @@ mod tests {
             ("rollout history helloworld ", &[]),
             ("rollout pause --context x ", &["of-x"]),
             ("--context x rollout pause ", &["of-x"]),
+            ("rollout --context x pause ", &["of-x"]),
+            ("rollout --conte", &["--context"]),
             ("--context ", &["dev", "prod"]),
             ("why x --context = ", &["dev", "prod"]),
             ("rollout status helloworld --wa", &["--watch"]),

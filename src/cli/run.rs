@@ -27,7 +27,9 @@ pub fn run() -> ExitCode {
     if let Some(words) = plugin::completes() {
         return plugin::complete(&words).unwrap_or(ExitCode::FAILURE);
     }
-    let matches = match plugin::command().try_get_matches_from(hoisted(std::env::args_os())) {
+    let command = plugin::command();
+    let words = hoisted(&command, std::env::args_os());
+    let matches = match command.try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return misused(&error),
     };

@@ -30,7 +30,7 @@ use store::{Fence, Settings};
 #[derive(Args, Clone, Debug)]
 pub struct WhyArgs {
     /// Names of add-ons, or `mcu/NAME` or `mcu/NAMESPACE/NAME` for a ManagedClustersUpgrade.
-    #[arg(value_name = "ADDON", required_unless_present = "cluster")]
+    #[arg(value_name = "ADDON")]
     pub addons: Vec<String>,
     /// Name of the cluster (default: all clusters). Without ADDON, all add-ons and upgrades of this cluster.
     #[arg(long, value_name = "NAME")]
@@ -115,7 +115,14 @@ fn of_addon(
     })
 }
 
+/// What a command line names that names nothing.
+const NOTHING_NAMED: &str = "name add-ons or upgrades (tidegate why NAME...), or a cluster (tidegate why --cluster NAME); \
+                             `tidegate rollout list` lists all add-ons and upgrades";
+
 pub(super) fn run(args: &WhyArgs) -> Result<ExitCode, CliError> {
+    if args.addons.is_empty() && args.cluster.is_none() {
+        return Err(CliError::Refused(NOTHING_NAMED.into()));
+    }
     let reading = live::dump_or_seen(args.facts.as_deref(), &args.hub, &args.behaviour)?;
     let controllers = args.behaviour.of(&reading.settings)?;
     let (hub, now) = (reading.hub, reading.now);

@@ -210,7 +210,11 @@ fn what_a_program_owns_is_left_to_it_and_a_reference_is_put_back() {
     });
     assert!(dev.apply(&forged.to_string()).ok);
     let history = at(&dev, &["rollout", "history", "helloworld"]);
-    assert!(history.stdout.contains("undo: too loud"), "{}", history.stdout);
+    assert!(
+        history.stdout.contains("undo by admin: too loud"),
+        "{}",
+        history.stdout
+    );
     let (before, after) = history
         .stdout
         .split_once("events in namespaces of clusters")
@@ -581,17 +585,33 @@ fn keys_go_from_rollouts_to_a_cluster_and_steer_after_a_question() {
     });
 
     terminal.press("p");
+    terminal.shows("reason (optional)");
+    terminal.press(ENTER);
     terminal.shows("y confirms");
     terminal.press("n");
     terminal.shows("nothing was written");
     assert_eq!(pause(&dev), Value::Null);
     terminal.press("p");
+    terminal.shows("reason (optional)");
+    terminal.press("INC-42 holiday");
+    terminal.shows("INC-42 holiday_");
+    terminal.press(ENTER);
     terminal.shows("y confirms");
     terminal.press("y");
     // The prompt asks whether to pause it: only the response shows what was written.
     terminal.shows("helloworld: paused; set ");
-    assert_eq!(pause(&dev), json!({}));
+    assert_eq!(pause(&dev), json!({"reason": "INC-42 holiday"}));
     terminal.shows("all placements are paused");
+    // An error that is wider than the terminal is shown whole.
+    terminal.press("t");
+    terminal.shows("reason (optional)");
+    terminal.press(ENTER);
+    let page = terminal.until("the end of the error", |page| {
+        let text: Vec<&str> = page.split_whitespace().collect();
+        text.join(" ")
+            .contains("fix the cause, which `tidegate why` shows")
+    });
+    fits(&page, 90);
     // What others do is seen.
     set_pause(&dev, &Value::Null, &[]);
     terminal.until("it is not paused", |page| {
@@ -630,8 +650,24 @@ fn has_whole_words(page: &str, size: (u16, u16), known: &BTreeSet<String>) {
 #[test]
 fn no_page_cuts_a_word_and_freezes_have_a_page() {
     let fault = "cluster2=apply-failure:the disk quota of the namespace of this agent was exceeded, and it was not raised since";
-    let dev = Dev::start(&["--clusters", "5", "--fault", fault]);
+    let pull = "cluster3=unavailable:ImagePullBackOff";
+    let dev = Dev::start(&["--clusters", "5", "--fault", fault, "--fault", pull]);
     until(&dev, "one has failed", |picture| picture["counts"]["failed"] == 1);
+    until(
+        &dev,
+        "the cause on an updating cluster is that of why",
+        |picture| {
+            let cluster = &picture["clusters"][2];
+            let message = cluster["message"].as_str().unwrap_or_default();
+            cluster["state"] == "Moving" && message.ends_with("is not ready: ImagePullBackOff")
+        },
+    );
+    let status = at(&dev, &["rollout", "status", "helloworld"]);
+    assert!(
+        status.stdout.contains("is not ready: ImagePullBackOff"),
+        "{}",
+        status.stdout
+    );
     let reason = "the change board has stopped all changes of this add-on until the audit of the fourth quarter has ended";
     let frozen = at(
         &dev,
@@ -659,7 +695,8 @@ fn no_page_cuts_a_word_and_freezes_have_a_page() {
             ("y", "REVISION"),
             ("?", "show or hide the keys"),
             ("x", "REVISION"),
-            ("p", "y confirms"),
+            ("p", "reason (optional)"),
+            (ENTER, "y confirms"),
             ("n", "nothing was written"),
             ("o", "fourth-quarter"),
         ] {
@@ -672,6 +709,15 @@ fn no_page_cuts_a_word_and_freezes_have_a_page() {
         }
         let page = terminal.shows("RolloutProfiles  none");
         assert!(page.contains("quarter has ended"), "all of the reason: {page}");
+        let later = format!("later-{}", size.0);
+        let frozen = at(
+            &dev,
+            &[
+                "rollout", "freeze", &later, "--addon", "other", "--reason", "later",
+            ],
+        );
+        assert!(frozen.ok, "{}", frozen.stderr);
+        terminal.shows(&later);
         terminal.press("q");
     }
 }

@@ -144,6 +144,44 @@ fn the_help_of_a_command_is_short_and_shared_flags_are_on_one_page() {
 }
 
 #[test]
+fn shared_flags_may_be_between_a_command_and_its_subcommand() {
+    for words in [
+        &["rollout", "--kubeconfig", "/nowhere", "list"][..],
+        &["rollout", "-n", "a", "--kubeconfig=/nowhere", "status", "x"],
+        &[
+            "-n",
+            "a",
+            "rollout",
+            "--compat",
+            "ocm",
+            "pause",
+            "x",
+            "--kubeconfig",
+            "/nowhere",
+        ],
+        &["definitions", "--kubeconfig", "/nowhere", "plan"],
+        &["dev", "--kubeconfig", "/nowhere", "fault"],
+    ] {
+        let tried = run(words);
+        assert!(tried.stderr.contains("/nowhere"), "{words:?}: {}", tried.stderr);
+        assert!(!tried.stderr.contains("Usage:"), "{words:?}: {}", tried.stderr);
+    }
+}
+
+#[test]
+fn why_without_arguments_lists_what_can_be_named() {
+    let tried = run(&["why"]);
+    assert_eq!(tried.code, Some(2), "{}", tried.stderr);
+    for words in [
+        "tidegate why NAME",
+        "tidegate why --cluster NAME",
+        "tidegate rollout list",
+    ] {
+        assert!(tried.stderr.contains(words), "{words}: {}", tried.stderr);
+    }
+}
+
+#[test]
 fn verbs_for_a_whole_rollout_refuse_a_placement() {
     for verb in ["undo", "retry"] {
         let tried = run(&["rollout", verb, "hello", "--placement", "default/all"]);

@@ -334,7 +334,7 @@ fn check_knows_what_the_hub_has(dev: &Dev, dump: &str, file: &str) {
     };
     let known = "error did you mean \"helloworld\"?";
     assert!(severity(&[]).starts_with("unknown "), "{}", severity(&[]));
-    for args in [&["--facts", dump][..], &["--live"]] {
+    for args in [&["--facts", dump][..], &["--live"], &["--base", "live"]] {
         let told = severity(args);
         assert!(
             told == known || told == known.replace("error", "warning"),

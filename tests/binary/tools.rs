@@ -334,6 +334,19 @@ fn excluded_files_are_not_validated() {
     assert_eq!(run(&["check", &path]).code, Some(2));
     let tried = run(&["check", &path, "--exclude", "vendor", "--exclude", "*.tmp.yaml"]);
     assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.stderr);
+    assert_eq!(tried.stderr, "");
+    let slip = run(&[
+        "check",
+        &path,
+        "--exclude",
+        "vendor",
+        "--exclude",
+        "deep",
+        "--exclude",
+        "*.yml",
+    ]);
+    let told = "tidegate: warning: the pattern \"*.yml\" of --exclude matches no manifest\n";
+    assert_eq!(slip.stderr, told);
     let nothing = run(&["check", &path, "--exclude", "*"]);
     assert_eq!(nothing.code, Some(2), "{}", nothing.stdout);
     assert!(
@@ -341,8 +354,13 @@ fn excluded_files_are_not_validated() {
         "{}",
         nothing.stderr
     );
-    std::fs::write(at(".tidegateignore"), "# of others\nvendor/deep\n*.tmp.yaml\n").expect("writable");
-    assert_eq!(run(&["check", &path]).code, Some(0));
+    let patterns = "# of others\nvendor/deep\n*.tmp.yaml\nvendr\n";
+    std::fs::write(at(".tidegateignore"), patterns).expect("writable");
+    let tried = run(&["check", &path]);
+    assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.stderr);
+    let told = format!("warning: the pattern \"vendr\" of {path}/.tidegateignore matches no manifest");
+    assert!(tried.stderr.contains(&told), "{}", tried.stderr);
+    assert_eq!(tried.stderr.lines().count(), 1, "{}", tried.stderr);
 }
 
 #[test]

@@ -9,6 +9,7 @@ use insight::cockpit::{
     Target, Verb, WHOLE, WaveState, Writing, addon, list, status, steer, upgrade,
 };
 use insight::offline::Hub;
+use insight::why::why_upgrade;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use store::{Kind, ObjectKey, Settings, Store};
@@ -113,6 +114,7 @@ impl Scene {
             picture: &self.picture(target),
             store: &self.store,
             reason: None,
+            user: None,
             client: SteerClient::CommandLine,
         };
         steer(ask, now()).map_err(|refusal| refusal.to_string())
@@ -326,6 +328,30 @@ fn an_upgrade_is_suspended_and_never_put_back() {
             .expect_err("it makes no sense");
         assert!(refused.contains(why), "{refused}");
     }
+}
+
+#[test]
+fn a_freeze_without_an_end_needs_a_user() {
+    let why = |spec: Value| {
+        let freeze = json!({"apiVersion": "tidegate.io/v1alpha1", "kind": "RolloutFreeze",
+            "metadata": {"name": "holidays", "uid": "f", "resourceVersion": "1"}, "spec": spec});
+        let scene = scene(&[upgrade_of(false), freeze]);
+        let name = "default/to-4-12";
+        why_upgrade(&scene.hub, Settings::default(), name, Some("c1"), now())
+            .expect("it includes the cluster")
+    };
+    let ends = why(json!({"reason": "year end", "until": "2030-01-02T00:00:00Z"}));
+    assert!(ends.is_well(), "{ends:?}");
+    let endless = why(json!({"reason": "year end"}));
+    assert!(!endless.is_well(), "{endless:?}");
+    let group = endless.groups.first().expect("what stops it");
+    assert_eq!(group.command, "tidegate rollout unfreeze holidays");
+    assert_eq!(
+        group.detail,
+        "the RolloutFreeze \"holidays\" stops upgrades and has no end: year end"
+    );
+    let invalid = why(json!({"reason": "year end", "until": "soon"}));
+    assert!(!invalid.is_well(), "{invalid:?}");
 }
 
 #[test]
@@ -587,6 +613,28 @@ fn hub_with_change(annotations: &Value, obstacle: &Value) -> Scene {
         has("c1"),
         has("c2"),
     ])
+}
+
+#[test]
+fn a_cluster_that_is_updating_has_the_reason_of_its_condition() {
+    let mut scene = hub_with_change(&json!({}), &settings(&json!({})));
+    let key = ObjectKey::new(Kind::Instance, "c2", "hello");
+    let mut instance = Value::clone(scene.hub.object(&key).expect("it is there"));
+    let message = "pod agent-0: ImagePullBackOff: the image cannot be pulled";
+    instance["status"]["conditions"] = json!([{"type": "Available", "status": "False", "reason": "ProbeUnavailable",
+        "message": message, "lastTransitionTime": "2029-12-31T23:59:00Z"}]);
+    assert!(scene.hub.put(instance).is_some());
+    scene.store = scene.hub.store(Settings::default());
+    let picture = scene.picture(&Target::addon("hello"));
+    let c2 = picture.clusters.iter().find(|one| one.name == "c2");
+    let c2 = c2.expect("the cluster is selected");
+    assert_eq!(
+        (c2.state, c2.reason.as_str(), c2.message.as_str()),
+        (ClusterState::Moving, "ProbeUnavailable", message)
+    );
+    let page = page(&picture);
+    let (_, of_c2) = page.split_once("updating   c2").unwrap_or_default();
+    assert!(of_c2.trim_start().starts_with(message), "{page}");
 }
 
 fn approve(placement: Option<&str>, group: Option<&str>, content: Option<&str>) -> Verb {

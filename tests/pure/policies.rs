@@ -68,6 +68,17 @@ fn a_mutation_that_no_case_detects_is_reported() {
 }
 
 #[test]
+fn a_policy_without_operators_is_tested_with_other_keys_and_patterns() {
+    let report = |policy: &str| {
+        run_tests(&[library().join(format!("{policy}.test.yaml"))], true).expect("it can be read")
+    };
+    let told = report("owner-label-required").text();
+    assert!(told.contains("2 of 2 mistakes detected"), "{told}");
+    let told = report("config-variables-known").text();
+    assert!(told.contains("no mistake was tried"), "{told}");
+}
+
+#[test]
 fn every_policy_has_cases_and_is_in_the_index() {
     let names = policies();
     assert!(names.len() >= 12, "{names:?}");

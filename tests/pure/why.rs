@@ -2,6 +2,7 @@
 //!
 //! One add-on on one cluster, ready in every respect, then with one problem after another.
 
+use insight::cockpit::Line;
 use insight::offline::Hub;
 use insight::why::{Answer, text, why, why_cluster};
 use jiff::Timestamp;
@@ -490,4 +491,23 @@ fn a_cause_contains_what_the_manifest_reports() {
         let answer = reporting(&json!([manifest])).ask(Some("c1"));
         assert_eq!(answer.chains[0].detail, expected, "{answer:#?}");
     }
+}
+
+#[test]
+fn an_add_on_that_a_cluster_opts_out_of_is_named_for_the_cluster() {
+    let mut scene = manual();
+    (scene.instance, scene.work) = (None, None);
+    let cluster = scene.cluster.as_mut().expect("it is there");
+    cluster["metadata"]["annotations"] = json!({"tidegate.io/opt-out": "hello, other"});
+    let (hub, settings, now) = scene.hub();
+    let listed = why_cluster(&hub, settings, "c1", now).expect("a cluster of the hub");
+    assert_eq!(listed.opted_out, ["hello"]);
+    let text: Vec<String> = listed.lines(200, now).iter().map(Line::text).collect();
+    assert_eq!(
+        text,
+        [
+            "c1: no add-on and no cluster upgrade",
+            "c1 opts out of hello: annotation tidegate.io/opt-out of the ManagedCluster",
+        ]
+    );
 }

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::fitting::fitting_spec;
+use super::fitting::FittingSpec;
 use super::step_budget::Items;
 use api::RolloutFreezeSpec;
 use kubernetes::field::{Path, Violation};
@@ -21,11 +21,12 @@ pub(super) struct FreezeBody {
 impl FreezeBody {
     /// Reads an object. A part with a wrong type is reported by the schema.
     pub(super) fn read(object: &Value) -> Self {
-        let spec: RolloutFreezeSpec = fitting_spec(object);
-        let parsed = model::Freeze::parse(&spec, &Path::root().key("spec"));
+        let fitting = FittingSpec::<RolloutFreezeSpec>::read(object);
+        let parsed = model::Freeze::parse(&fitting.spec, &Path::root().key("spec"));
+        let faults = parsed.err().into_iter().flatten();
         Self {
-            faults: parsed.err().into_iter().flatten().collect(),
-            addons: spec.add_ons.into_iter().flatten().collect(),
+            faults: faults.filter(|fault| fitting.has(fault, object)).collect(),
+            addons: fitting.spec.add_ons.into_iter().flatten().collect(),
         }
     }
 }

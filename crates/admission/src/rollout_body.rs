@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::fitting::fitting_spec;
+use super::fitting::FittingSpec;
 use super::step_budget::Items;
 use api::AddOnRolloutSpec;
 use kubernetes::field::{Path, Violation};
@@ -26,21 +26,25 @@ pub(super) struct RolloutBody {
 impl RolloutBody {
     /// Reads an object. A part with a wrong type is reported by the schema.
     pub(super) fn read(object: &Value) -> Self {
-        let spec: AddOnRolloutSpec = fitting_spec(object);
+        let fitting = FittingSpec::<AddOnRolloutSpec>::read(object);
+        let spec = &fitting.spec;
         let own = spec.placements.iter().map(|placement| &placement.settings);
         let windows = own
             .chain([&spec.settings])
             .filter_map(|level| level.windows.as_ref());
         let windows = windows.map(Vec::len).sum();
-        let (settings, faults) = match RolloutSettings::parse(&spec, &Path::root().key("spec")) {
+        let (settings, faults) = match RolloutSettings::parse(spec, &Path::root().key("spec")) {
             Ok(settings) => (settings, Vec::new()),
             Err(faults) => (RolloutSettings::default(), faults),
         };
         Self {
             settings,
-            faults: faults.into_iter().collect(),
+            faults: faults
+                .into_iter()
+                .filter(|fault| fitting.has(fault, object))
+                .collect(),
             windows,
-            spec,
+            spec: fitting.spec,
         }
     }
 }

@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::fitting::FittingSpec;
 use super::step_budget::Items;
 use super::upgrade_record::Asks;
 use api::cluster::{ManagedClustersUpgradeSpec, ManagedClustersUpgradeStatus, OperatorRef};
-use kubernetes::field::{Class, Path, Violation};
+use kubernetes::field::{Path, Violation};
 use model::upgrade::UpgradeSpec;
 
 /// The input of rules for an upgrade.
@@ -35,35 +36,30 @@ pub(super) struct UpgradeBody {
 impl UpgradeBody {
     /// Reads an object.
     pub(super) fn read(object: &Value) -> Self {
-        let written = object.get("spec").cloned().unwrap_or_default();
-        let whole = serde_json::from_value(written.clone()).ok();
-        let is_whole = whole.is_some();
-        let spec = whole.unwrap_or_else(|| readable(&written));
+        let written = object.get("spec").unwrap_or(&Value::Null);
+        let fitting = FittingSpec::<ManagedClustersUpgradeSpec>::read(object);
         let status: ManagedClustersUpgradeStatus = object
             .get("status")
             .and_then(|status| serde_json::from_value(status.clone()).ok())
             .unwrap_or_default();
         let counts = status.state_counts.unwrap_or_default();
         let path = Path::root().key("spec");
-        let (parsed, wrong) = match UpgradeSpec::parse(&spec, &path) {
+        let (parsed, wrong) = match UpgradeSpec::parse(&fitting.spec, &path) {
             Ok(parsed) => (Some(parsed), Vec::new()),
             Err(wrong) => (None, wrong),
         };
         let mut faults: BTreeMap<String, Vec<Violation>> = BTreeMap::new();
-        for fault in wrong
-            .into_iter()
-            .filter(|fault| is_whole || !is_there(fault, object))
-        {
+        for fault in wrong.into_iter().filter(|fault| fitting.has(fault, object)) {
             faults.entry(fault.rule().to_owned()).or_default().push(fault);
         }
-        let operators = spec.ocp_operators.unwrap_or_default();
+        let operators = fitting.spec.ocp_operators.unwrap_or_default();
         Self {
             faults,
             spec: parsed,
             include: operators.include.iter().cloned().collect(),
             exclude: operators.exclude.iter().cloned().collect(),
             approves_all: operators.approve_all_upgrades.unwrap_or_default(),
-            asked: asked(&written),
+            asked: asked(written),
             asks: Asks::read(object),
             underway: counts.initialized.saturating_add(counts.partial),
         }
@@ -73,13 +69,6 @@ impl UpgradeBody {
     pub(super) fn faults_of(&self, rule: &str) -> Items<Violation> {
         self.faults.get(rule).into_iter().flatten().cloned().collect()
     }
-}
-
-/// Returns whether a fault is real: a part with a wrong type is not reported as missing.
-fn is_there(fault: &Violation, object: &Value) -> bool {
-    let written = fault.path().lookup(object).filter(|value| !value.is_null());
-    let is_empty = |value: &Value| value.as_str() == Some("") || value.as_array().is_some_and(Vec::is_empty);
-    fault.class() == Class::Required && written.is_some_and(|value| !is_empty(value))
 }
 
 fn asked(spec: &Value) -> Value {
@@ -93,33 +82,6 @@ fn asked(spec: &Value) -> Value {
         .into_iter()
         .filter_map(|part| Some((part.to_owned(), spec.get(part)?.clone())));
     Value::Object(each.collect())
-}
-
-/// Returns the parts of a spec with the right types.
-fn readable(written: &Value) -> ManagedClustersUpgradeSpec {
-    let fits = |part: &str, value: &Value| {
-        let alone = Value::Object(Map::from_iter([(part.to_owned(), value.clone())]));
-        serde_json::from_value::<ManagedClustersUpgradeSpec>(alone).is_ok()
-    };
-    let mut kept = Map::new();
-    if let Value::Object(fields) = written {
-        for (part, value) in fields {
-            if fits(part, value) {
-                kept.insert(part.clone(), value.clone());
-            } else if let Value::Object(inner) = value {
-                let inner = inner.iter().filter(|(name, value)| {
-                    fits(
-                        part,
-                        &Value::Object(Map::from_iter([((*name).clone(), (*value).clone())])),
-                    )
-                });
-                let inner: Map<String, Value> =
-                    inner.map(|(name, value)| (name.clone(), value.clone())).collect();
-                kept.insert(part.clone(), Value::Object(inner));
-            }
-        }
-    }
-    serde_json::from_value(Value::Object(kept)).unwrap_or_default()
 }
 
 #[cfg(test)]

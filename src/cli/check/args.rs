@@ -51,7 +51,7 @@ pub struct CheckArgs {
     pub hub: HubArgs,
     /// Validate changes instead of objects: compare with the files at this git revision, or with the hub (`live`).
     ///
-    /// An unchanged error that existed before is a warning, as at admission.
+    /// An unchanged error that existed before is a warning, as at admission. With `live`, the other objects are read from the hub, too.
     #[arg(long, value_name = "REF")]
     pub base: Option<String>,
     /// Time at which the files will be applied, such as 2026-11-20T08:00:00Z, for policies that use the time (default: now).

@@ -3,10 +3,12 @@
 //! Decides what a pattern matches. The patterns are those of `--exclude`, and those in `.tidegateignore` of this folder and of each folder
 //! that is validated.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use crate::cli::CliError;
 use crate::files;
+use kubernetes::field::quoted;
 
 /// Name of the file with patterns.
 const IGNORE_FILE: &str = ".tidegateignore";
@@ -16,9 +18,20 @@ const LARGEST: u64 = 1 << 20;
 /// What is left out.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cli) struct Exclusions {
-    patterns: Vec<Pattern>,
+    patterns: Vec<Exclusion>,
     /// The folders that were asked for: a pattern also counts from there.
     roots: Vec<PathBuf>,
+}
+
+/// A pattern, and where it is written.
+#[derive(Clone, Debug)]
+struct Exclusion {
+    pattern: Pattern,
+    text: String,
+    origin: String,
+    /// Whether it must match a file: not one of a folder that is not validated.
+    counts: bool,
+    has_matched: Cell<bool>,
 }
 
 /// A pattern: `vendor`, `*.tmp.yaml`, `apps/*/generated`, `**/testdata`.
@@ -109,14 +122,28 @@ fn parts(path: &Path) -> Vec<String> {
 impl Exclusions {
     /// Reads the patterns of a command line, and those in the files of the folders.
     pub(in crate::cli) fn read(patterns: &[String], paths: &[PathBuf]) -> Result<Self, CliError> {
-        let mut found: Vec<Pattern> = patterns.iter().filter_map(|text| Pattern::parse(text)).collect();
         let folders = paths.iter().filter(|path| path.is_dir()).cloned();
         let roots: Vec<PathBuf> = folders.collect();
-        for folder in std::iter::once(Path::new(".")).chain(roots.iter().map(PathBuf::as_path)) {
+        let exclusion = |text: &str, origin: &str, counts: bool| {
+            Some(Exclusion {
+                pattern: Pattern::parse(text)?,
+                text: text.trim().to_owned(),
+                origin: origin.to_owned(),
+                counts,
+                has_matched: Cell::new(false),
+            })
+        };
+        let of_flag = |text: &String| exclusion(text, "--exclude", !roots.is_empty());
+        let mut found: Vec<Exclusion> = patterns.iter().filter_map(of_flag).collect();
+        let here = PathBuf::from(".");
+        let here = Some(&here).filter(|here| !roots.contains(here));
+        for folder in here.into_iter().chain(&roots) {
             let path = folder.join(IGNORE_FILE);
             if path.exists() {
                 let text = files::read_text(&path, LARGEST).map_err(CliError::reading(&path))?;
-                found.extend(text.lines().filter_map(Pattern::parse));
+                let origin = path.display().to_string();
+                let counts = roots.contains(folder);
+                found.extend(text.lines().filter_map(|line| exclusion(line, &origin, counts)));
             }
         }
         Ok(Self {
@@ -128,10 +155,28 @@ impl Exclusions {
     /// Returns whether a file is excluded.
     pub(in crate::cli) fn excludes(&self, path: &Path) -> bool {
         let from_root = self.roots.iter().filter_map(|root| path.strip_prefix(root).ok());
-        let mut ways = std::iter::once(path).chain(from_root);
-        ways.any(|way| {
-            let way = parts(way);
-            self.patterns.iter().any(|pattern| pattern.matches(&way))
+        let ways = std::iter::once(path).chain(from_root);
+        let mut is_excluded = false;
+        for way in ways.map(parts) {
+            for one in self.patterns.iter().filter(|one| one.pattern.matches(&way)) {
+                one.has_matched.set(true);
+                is_excluded = true;
+            }
+        }
+        is_excluded
+    }
+
+    /// Returns a warning for each pattern that no file has matched until now.
+    pub(in crate::cli) fn unmatched(&self) -> impl Iterator<Item = String> {
+        let unmatched = self
+            .patterns
+            .iter()
+            .filter(|one| one.counts && !one.has_matched.get());
+        unmatched.map(|Exclusion { text, origin, .. }| {
+            format!(
+                "warning: the pattern {} of {origin} matches no manifest",
+                quoted(text)
+            )
         })
     }
 }

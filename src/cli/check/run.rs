@@ -32,6 +32,7 @@ fn once(args: &CheckArgs, paths: &[PathBuf]) -> Result<ExitCode, CliError> {
     let exclusions = Exclusions::read(&args.exclude, paths)?;
     let Judging { background, unjudged } = judging(args, paths, &exclusions)?;
     let folder = folder::read_except(paths, &exclusions)?;
+    exclusions.unmatched().for_each(|warning| say_note(&warning));
     if !args.allow_empty {
         something(&folder)?;
     }
@@ -136,18 +137,14 @@ fn judging(args: &CheckArgs, paths: &[PathBuf], exclusions: &Exclusions) -> Resu
         Some("live") => live.as_ref().map(before),
         Some(revision) => Some(base::at(revision, paths, exclusions)?),
     };
-    let hub = match (dump, live) {
-        (Some(dump), _) => dump.hub,
-        (None, Some(hub)) if args.live => hub,
-        (None, Some(_) | None) => Hub::default(),
-    };
+    let judges_by_hub = from_hub && dump.is_none();
+    let hub = dump.map(|dump| dump.hub).or(live).unwrap_or_default();
     let background = Background {
         hub,
         base,
         rulebook,
         now: Some(args.now.unwrap_or_else(Timestamp::now)),
-        definitions: args
-            .live
+        definitions: judges_by_hub
             .then(|| live::definitions(&args.hub))
             .transpose()?
             .map(Arc::new),

@@ -13,5 +13,5 @@ mod run;
 pub use options::DoctorArgs;
 pub(super) use preflight::preflight;
 #[cfg(feature = "top")]
-pub(super) use rights::whoami;
+pub(super) use rights::{user_name, whoami};
 pub(super) use run::run;

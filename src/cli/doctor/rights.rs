@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use operate::doctor::calls::Account;
 use operate::doctor::{Judged, Reading, Right};
 
-use super::ask::{within, words};
+use super::ask::within;
 
 /// How many questions are asked at the same time.
 const AT_ONCE: usize = 16;
@@ -92,16 +92,18 @@ pub(super) async fn has(
     Ok(status.ok_or("the hub has no access reviews")?.allowed)
 }
 
-/// Returns the user name of the account of a client on the hub.
+/// Returns the user name of the account of a client, or "this account" if the hub does not report it.
 pub(in crate::cli) async fn whoami(client: &Client) -> String {
+    let name = user_name(client).await;
+    name.unwrap_or_else(|| "this account".to_owned())
+}
+
+/// Returns the user name of the account of a client, if the hub reports it.
+pub(in crate::cli) async fn user_name(client: &Client) -> Option<String> {
     use k8s_openapi::api::authentication::v1::SelfSubjectReview;
     let api: Api<SelfSubjectReview> = Api::all(client.clone());
     let answer = api
         .create(&PostParams::default(), &SelfSubjectReview::default())
         .await;
-    let name = answer
-        .map_err(|error| words(&error))
-        .ok()
-        .and_then(|review| review.status?.user_info?.username);
-    name.unwrap_or_else(|| "this account".to_owned())
+    answer.ok()?.status?.user_info?.username
 }

@@ -68,7 +68,10 @@ impl Source {
     /// Returns the picture of the rollout that a name means.
     pub(super) fn picture(&self, name: &str) -> Result<Picture, CliError> {
         let target = meant(&self.store, name)?;
-        Picture::of(&self.store, &target, &Stopwatch::default(), self.now).ok_or_else(|| gone(&target))
+        let picture = Picture::of(&self.store, &target, &Stopwatch::default(), self.now);
+        let mut picture = picture.ok_or_else(|| gone(&target))?;
+        insight::why::explain_agents(&mut picture, &self.hub, &self.store, self.now);
+        Ok(picture)
     }
 }
 

@@ -18,6 +18,7 @@ use super::show::{painted, width};
 use super::status::watch;
 use super::write::{Outcome, Request, put};
 use super::{freeze, list};
+use crate::cli::doctor::user_name;
 use crate::cli::print::{OutputFormat, document, print, print_document};
 use crate::cli::{CliError, connect, live};
 use insight::cockpit::{
@@ -339,6 +340,11 @@ pub(in crate::cli) async fn steered_from(
     let now = Timestamp::now();
     let target = meant(&store, name)?;
     let picture = Picture::of(&store, &target, &Stopwatch::default(), now).ok_or_else(|| gone(&target))?;
+    // Only the annotation with the reason has it.
+    let user = match reason {
+        Some(_) => user_name(client).await,
+        None => None,
+    };
     let mut wait = FIRST_WAIT;
     let mut taken_from = BTreeSet::new();
     loop {
@@ -351,6 +357,7 @@ pub(in crate::cli) async fn steered_from(
             picture: &picture,
             store: &store,
             reason,
+            user: user.as_deref(),
             client: request.client,
         };
         let writing = steer(ask, now).map_err(|refusal| CliError::Refused(Box::new(refusal)))?;

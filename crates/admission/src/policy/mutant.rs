@@ -1,7 +1,8 @@
 //! Mutation testing of policies: makes policies with one mistake, which the tests of the policy should detect.
 //!
-//! The mistakes are an inverted comparison, a bound that differs by one, a removed negation, "and" for "or", and "all" for "exists".
-//! They are made in the text, outside of strings and comments, so that the position can be shown.
+//! The mistakes are an inverted comparison, a bound that differs by one, a removed negation, "and" for "or", "all" for "exists", an empty
+//! key, such as that of a label, and an empty pattern or prefix. They are made in the text, outside of comments and of other strings, so
+//! that the position can be shown.
 
 use serde_json::Value;
 
@@ -94,13 +95,13 @@ impl Mistake {
 fn mistakes(text: &str) -> impl Iterator<Item = Mistake> {
     let mut found = Vec::new();
     let mut at = 0;
-    let mut before = None;
+    let mut before: Vec<&str> = Vec::new();
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let length = token(rest);
         let end = at.saturating_add(length);
         let word = rest.get(..length).unwrap_or_default();
         let after = text.get(end..).unwrap_or_default().trim_start();
-        if let Some(instead) = instead(before, word, after) {
+        if let Some(instead) = instead(&before, word, after) {
             found.push(Mistake {
                 start: at,
                 end,
@@ -108,16 +109,16 @@ fn mistakes(text: &str) -> impl Iterator<Item = Mistake> {
             });
         }
         if !word.trim().is_empty() {
-            before = Some(word);
+            before.push(word);
         }
         at = end;
     }
     found.into_iter()
 }
 
-/// Returns the replacement of a token, given the token before it and the text after it.
-fn instead(before: Option<&str>, word: &str, after: &str) -> Option<String> {
-    let (is_member, is_called) = (before == Some("."), after.starts_with('('));
+/// Returns the replacement of a token, given the tokens before it and the text after it.
+fn instead(before: &[&str], word: &str, after: &str) -> Option<String> {
+    let (is_member, is_called) = (before.last() == Some(&"."), after.starts_with('('));
     let other = match word {
         "&&" => "||",
         "||" => "&&",
@@ -132,6 +133,7 @@ fn instead(before: Option<&str>, word: &str, after: &str) -> Option<String> {
         "false" if !is_member => "true",
         "all" if is_member && is_called => "exists",
         "exists" if is_member && is_called => "all",
+        text if string(text).is_some_and(|length| length > EMPTY.len()) && is_key_or_pattern(before) => EMPTY,
         number => {
             return number
                 .parse::<u32>()
@@ -140,6 +142,20 @@ fn instead(before: Option<&str>, word: &str, after: &str) -> Option<String> {
         }
     };
     Some(other.to_owned())
+}
+
+/// An empty string: a key that no map has, and a pattern that every text matches.
+const EMPTY: &str = "''";
+
+/// Returns whether a string is a key of a map, or the pattern of a test of a text, given the tokens before it.
+fn is_key_or_pattern(before: &[&str]) -> bool {
+    let of_map =
+        |map: &str| map != "in" && map.ends_with(|last: char| last.is_alphanumeric() || "_)]".contains(last));
+    match before {
+        [.., map, "["] | [.., map, "[", "?"] => of_map(map),
+        [.., ".", call, "("] => ["matches", "startsWith", "endsWith", "contains"].contains(call),
+        _ => false,
+    }
 }
 
 /// Returns the length of the first token of a non-empty text, in bytes; at least 1.
@@ -238,6 +254,13 @@ mod tests {
             ("x.all(y, y.exists)", vec!["x.exists(y, y.exists)"]),
             ("has(a.b) ? true : a.true", vec!["has(a.b) ? false : a.true"]),
             ("a1.b2", vec![]),
+            ("a.?b[?'c'].orValue('')", vec!["a.?b[?''].orValue('')"]),
+            ("a['b'] in ['c', d]", vec!["a[''] in ['c', d]"]),
+            ("a.b().matches(r'^c$')", vec!["a.b().matches('')"]),
+            (
+                "a.startsWith('') && f(a, 'b')",
+                vec!["a.startsWith('') || f(a, 'b')"],
+            ),
         ] {
             assert_eq!(of(expression), expected, "{expression}");
         }

@@ -4,7 +4,7 @@
 //! server calls no webhook for it.
 
 use crate::check_expression::CheckExpression;
-use crate::fitting::fitting_spec;
+use crate::fitting::FittingSpec;
 use crate::subject::{RolloutCheck, Subject, rules};
 use api::RolloutCheckSpec;
 use kubernetes::field::{Class, Fault, Findings, Path, quoted};
@@ -35,15 +35,16 @@ rules! { pub(crate) ON_CHECKS of RolloutCheck {
 } }
 
 fn deny(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings, rule: &'static str) {
-    let parsed = model::RolloutCheck::parse(&fitting_spec(subject.body), &Path::root().key("spec"));
+    let fitting = FittingSpec::read(subject.body);
+    let parsed = model::RolloutCheck::parse(&fitting.spec, &Path::root().key("spec"));
     let faults = parsed.err().into_iter().flatten();
     faults
-        .filter(|fault| fault.rule() == rule)
+        .filter(|fault| fault.rule() == rule && fitting.has(fault, subject.body))
         .for_each(|fault| findings.deny(fault));
 }
 
 fn expression(subject: &Subject<'_, RolloutCheck>, findings: &mut Findings) {
-    let spec: RolloutCheckSpec = fitting_spec(subject.body);
+    let spec = FittingSpec::<RolloutCheckSpec>::read(subject.body).spec;
     let Some(check) = spec.prometheus else { return };
     if check.expression.is_empty() || !subject.effort.read(&check.expression) {
         return;

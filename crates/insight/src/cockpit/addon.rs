@@ -15,10 +15,11 @@ use super::picture::{API_VERSION, Change, Content, Next, Pause, Phase, Picture, 
 use super::stopwatch::Stopwatch;
 use super::summary::sentence;
 use super::waves::Waves;
+use api::names::conditions;
 use api::reason::{Class, Reason};
 use plan::upgrade::natural_order;
 use plan::{ClusterOutlook, ConfigOutlook, Health, Outlook, Plan, Wait};
-use store::{Applied, SetBy, Status, Store, View};
+use store::{Applied, Condition, Instance, SetBy, Status, Store, View};
 
 /// Returns the picture of an add-on's rollout; nothing where there is no such add-on.
 pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Option<Picture> {
@@ -34,7 +35,7 @@ pub fn addon(store: &Store, name: &str, watch: &Stopwatch, now: Timestamp) -> Op
     let mut clusters = clusters(&view, &outlook, &waves, &plan);
     let counts = counted(&clusters);
     let pauses = pauses(&view, &outlook);
-    let conditions = conditions(&outlook);
+    let conditions = stated(&outlook);
     let health = conditions.health(&clusters);
     let phase = phase(&outlook, &counts, &conditions);
     let health = health.in_phase(phase);
@@ -149,7 +150,7 @@ fn unplanned(view: &View<'_>, plan: &Plan, now: Timestamp) -> Picture {
 }
 
 /// The conditions of the add-on as this plan writes them.
-fn conditions(outlook: &Outlook) -> SummaryConditions<'_> {
+fn stated(outlook: &Outlook) -> SummaryConditions<'_> {
     SummaryConditions::of(outlook.conditions.iter().map(|one| Stated {
         kind: &one.kind,
         is_true: one.status == Status::True,
@@ -190,6 +191,16 @@ fn clusters(view: &View<'_>, outlook: &Outlook, waves: &Waves, plan: &Plan) -> V
     let here = outlook.clusters.iter().map(|seen| {
         let (mut reason, mut message) = words(seen, waits.get(&*seen.cluster));
         let mut state = state(seen);
+        let waits_for_agent = matches!(state, ClusterState::Moving | ClusterState::TimedOut)
+            || seen.health == Health::Unavailable;
+        let is_explained = seen.failure.is_some() || seen.notice.is_some();
+        let fault = view.instance(&seen.cluster).and_then(agent_fault);
+        if let Some(fault) = fault.filter(|_| waits_for_agent && !is_explained) {
+            if reason.is_empty() {
+                reason.push_str(&fault.reason);
+            }
+            message = fault.message.to_string();
+        }
         // It runs the last known good configuration, not the desired one.
         if state == ClusterState::Done && is_back(outlook, seen) {
             state = ClusterState::Held;
@@ -278,6 +289,18 @@ fn words(seen: &ClusterOutlook, wait: Option<&String>) -> (String, String) {
         Health::Ready | Health::Kept | Health::Moving | Health::Leaving => "",
     };
     (reason.to_owned(), wait.cloned().unwrap_or_default())
+}
+
+/// Returns the condition of an instance that reports why its agent does not work.
+fn agent_fault(instance: &Instance) -> Option<&Condition> {
+    let faults = [
+        (conditions::AVAILABLE, Status::False),
+        (conditions::DEGRADED, Status::True),
+    ];
+    faults.into_iter().find_map(|(kind, status)| {
+        let found = instance.condition(kind);
+        found.filter(|one| one.status == status && !one.message.is_empty())
+    })
 }
 
 /// Returns the pause of all placements, or those of single ones.

@@ -8,6 +8,8 @@ use plan::{ClusterOutlook, Health};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::health::is_done_unwell;
+
 /// State of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub enum ClusterState {
@@ -103,6 +105,12 @@ pub struct ClusterView {
 }
 
 impl ClusterView {
+    /// Returns whether it waits for an agent that reports a problem, or has the new content and such an agent.
+    pub(crate) fn has_agent_problem(&self) -> bool {
+        let waits = matches!(self.state, ClusterState::Moving | ClusterState::TimedOut);
+        !self.offline && (waits && !self.reason.is_empty() || is_done_unwell(self))
+    }
+
     /// Returns whether the cluster is fine, and its state: the order in which clusters are listed.
     pub const fn attention(&self) -> (bool, ClusterState) {
         (self.healthy && !self.state.is_trouble(), self.state)

@@ -16,7 +16,8 @@ use super::picture::{Picture, Target};
 use super::stopwatch::Stopwatch;
 use super::text::cluster_tone;
 use kubernetes::field::{nearest, quoted};
-use store::Store;
+use store::terms::OPT_OUT;
+use store::{Name, Store};
 
 /// A rollout on one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -32,11 +33,14 @@ pub struct ClusterRollout {
 
 /// All rollouts of one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct ClusterRollouts {
     /// The cluster.
     pub cluster: String,
     /// Its rollouts: those that need an administrator first.
     pub items: Vec<ClusterRollout>,
+    /// Add-ons that the cluster opts out of and does not have.
+    pub opted_out: Vec<String>,
 }
 
 impl OutputDocument for ClusterRollouts {
@@ -66,7 +70,20 @@ pub fn cluster_rollouts(
         .iter()
         .filter_map(|target| Picture::of(store, target, &Stopwatch::default(), now).map(Arc::new));
     let pictures: Vec<Arc<Picture>> = pictures.collect();
-    let found = of_cluster(&pictures, name);
+    let mut found = of_cluster(&pictures, name);
+    let opts_out = |addon: &&Name| {
+        let view = store.view(addon);
+        let cluster = view.as_ref().and_then(|view| view.cluster(name));
+        cluster.is_some_and(|cluster| cluster.opts_out_of(addon))
+    };
+    let is_there = |addon: &&Name| {
+        found
+            .items
+            .iter()
+            .any(|one| one.target == Target::addon(&***addon))
+    };
+    let opted_out = store.addons().filter(opts_out).filter(|addon| !is_there(addon));
+    found.opted_out = opted_out.map(ToString::to_string).collect();
     let known: Vec<&str> = store.cluster_names().map(|known| &**known).collect();
     if found.items.is_empty() && !known.contains(&name) {
         let hint = nearest(name, known.iter().copied());
@@ -92,6 +109,7 @@ pub fn of_cluster(pictures: &[Arc<Picture>], name: &str) -> ClusterRollouts {
     let mut rollouts = ClusterRollouts {
         cluster: name.to_owned(),
         items: each.collect(),
+        opted_out: Vec::new(),
     };
     rollouts.sort();
     rollouts
@@ -114,11 +132,16 @@ impl ClusterRollouts {
 
     /// Returns them as a table, and the command that explains the first problem.
     pub fn lines(&self, width: usize, now: Timestamp) -> Vec<Line> {
-        if self.items.is_empty() {
-            return vec![Line::plain(format!(
-                "{}: no add-on and no cluster upgrade",
+        let opted_out = (!self.opted_out.is_empty()).then(|| {
+            let names = self.opted_out.join(", ");
+            Line::plain(format!(
+                "{} opts out of {names}: annotation {OPT_OUT} of the ManagedCluster",
                 self.cluster
-            ))];
+            ))
+        });
+        if self.items.is_empty() {
+            let none = format!("{}: no add-on and no cluster upgrade", self.cluster);
+            return std::iter::once(Line::plain(none)).chain(opted_out).collect();
         }
         let names = self.items.iter().map(|one| one.target.told().chars().count());
         let names = names.max().unwrap_or_default().max(7);
@@ -132,6 +155,7 @@ impl ClusterRollouts {
         );
         let mut page = vec![Line::of(Tone::Faint, title)];
         page.extend(self.items.iter().map(|one| row(one, names, now).cut(width)));
+        page.extend(opted_out);
         let first = self.items.iter().find(|one| !one.well);
         page.extend(first.map(|one| {
             let command = format!("tidegate why {} --cluster {}", one.target.told(), self.cluster);

@@ -51,9 +51,20 @@ pub enum Effect {
     /// The user asks for freezes, approvals, checks and profiles.
     Objects,
     /// The user asks what a verb would write.
-    Ask(Target, Verb),
+    Ask(VerbRequest),
     /// The user has confirmed the write.
-    Do(Target, Verb),
+    Do(VerbRequest),
+}
+
+/// A verb for a rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerbRequest {
+    /// The rollout.
+    pub target: Target,
+    /// The verb.
+    pub verb: Verb,
+    /// The reason of the user, or "".
+    pub reason: String,
 }
 
 /// Where one is.
@@ -104,16 +115,19 @@ impl Order {
     }
 }
 
-/// A question that is answered with a key.
+/// A question that is answered with keys: first the reason, then whether to write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// The rollout.
-    pub target: Target,
-    /// The verb.
-    pub verb: Verb,
-    /// What would be written; absent until the hub has said so.
+    /// What is asked about.
+    pub request: VerbRequest,
+    /// Whether letters go into the reason.
+    pub is_typing: bool,
+    /// What would be written; absent until the hub has responded.
     pub lines: Option<Vec<Line>>,
 }
+
+/// The longest reason, in characters.
+const LONGEST_REASON: usize = 1_000;
 
 /// The page.
 #[derive(Clone, Debug)]
@@ -285,6 +299,11 @@ impl Page {
         }
     }
 
+    /// Returns whether letters are text: a filter, or the reason of a verb.
+    pub fn takes_text(&self) -> bool {
+        self.is_typing || self.question.as_ref().is_some_and(|question| question.is_typing)
+    }
+
     /// Does what a key means.
     pub fn press(&mut self, key: Key) -> Effect {
         if let Some(question) = self.question.take() {
@@ -380,8 +399,11 @@ impl Page {
         }
     }
 
-    /// Shows another page; the filter is that of the page before.
+    /// Shows another page without a filter. The rollout of the page before stays chosen in the list.
     fn go(&mut self, place: View) {
+        if let View::Rollout(target) | View::Cluster(target, _) | View::History(target) = self.place.clone() {
+            self.choose(&target);
+        }
         self.keeping_chosen(|page| {
             page.place = place;
             page.filter.clear();
@@ -389,6 +411,12 @@ impl Page {
         self.waves = None;
         self.chosen[1] = 0;
         self.scrolled = 0;
+    }
+
+    /// Chooses a rollout in the list of all.
+    fn choose(&mut self, target: &Target) {
+        let at = self.pictures.iter().position(|picture| picture.target == *target);
+        self.chosen[0] = at.unwrap_or(self.chosen[0]);
     }
 
     fn ask_history(&mut self, target: Target) -> Effect {
@@ -411,7 +439,8 @@ impl Page {
     }
 
     fn back(&mut self) -> Effect {
-        if !self.filter.is_empty() {
+        let is_filtered = matches!(self.place, View::Rollouts | View::Rollout(_)) && !self.filter.is_empty();
+        if is_filtered {
             self.keeping_chosen(|page| page.filter.clear());
             return Effect::Nothing;
         }
@@ -421,14 +450,19 @@ impl Page {
             View::Rollout(target) => {
                 self.waves = None;
                 self.place = View::Rollouts;
-                let at = self.listed().iter().position(|picture| picture.target == target);
-                self.chosen[0] = at.unwrap_or(self.chosen[0]);
+                self.choose(&target);
             }
             View::Fleet(_) | View::Objects => {
                 self.waves = None;
                 self.place = View::Rollouts;
             }
-            View::Cluster(target, _) | View::History(target) => self.place = View::Rollout(target),
+            View::Cluster(target, name) => {
+                self.place = View::Rollout(target);
+                let clusters = self.clusters();
+                let at = clusters.iter().position(|cluster| cluster.name == name);
+                self.chosen[1] = at.unwrap_or_default();
+            }
+            View::History(target) => self.place = View::Rollout(target),
         }
         Effect::Nothing
     }
@@ -481,12 +515,17 @@ impl Page {
         let Some(target) = self.picture().map(|picture| picture.target.clone()) else {
             return Effect::Nothing;
         };
+        let request = VerbRequest {
+            target,
+            verb,
+            reason: String::new(),
+        };
         self.question = Some(Question {
-            target: target.clone(),
-            verb: verb.clone(),
+            request,
+            is_typing: true,
             lines: None,
         });
-        Effect::Ask(target, verb)
+        Effect::Nothing
     }
 
     /// Approves of what is on the page, and of nothing that takes its place before the user says yes.
@@ -499,11 +538,40 @@ impl Page {
         })
     }
 
+    /// Letters go into the reason until Enter, which reads from the hub what would be written.
+    fn type_reason(&mut self, mut question: Question, key: Key) -> Effect {
+        let reason = &mut question.request.reason;
+        let mut effect = Effect::Nothing;
+        match key {
+            Key::Quit => return Effect::End,
+            Key::Back => {
+                self.said = Some(Line::of(Tone::Faint, "nothing was written"));
+                return Effect::Nothing;
+            }
+            Key::Letter(letter) if reason.chars().count() < LONGEST_REASON => reason.push(letter),
+            Key::Erase => {
+                reason.pop();
+            }
+            Key::Open => {
+                question.is_typing = false;
+                *reason = reason.trim().to_owned();
+                effect = Effect::Ask(question.request.clone());
+            }
+            Key::Letter(_) | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::First | Key::Last => {}
+        }
+        self.question = Some(question);
+        effect
+    }
+
     fn answer(&mut self, question: Question, key: Key) -> Effect {
+        if question.is_typing {
+            return self.type_reason(question, key);
+        }
         match (key, &question.lines) {
             (Key::Letter('y'), Some(_)) => {
-                self.said = Some(Line::of(Tone::Faint, format!("{} …", question.verb.word())));
-                Effect::Do(question.target, question.verb)
+                let word = question.request.verb.word();
+                self.said = Some(Line::of(Tone::Faint, format!("{word} …")));
+                Effect::Do(question.request)
             }
             // What would be written is not known yet: there is nothing to say yes to.
             (Key::Letter('y'), None) => {
@@ -518,8 +586,8 @@ impl Page {
     }
 
     /// Hears what a verb would write, or why it makes no sense.
-    pub fn hear_question(&mut self, target: &Target, verb: &Verb, answer: Result<Vec<Line>, String>) {
-        let is_it = |question: &Question| question.target == *target && question.verb == *verb;
+    pub fn hear_question(&mut self, request: &VerbRequest, answer: Result<Vec<Line>, String>) {
+        let is_it = |question: &Question| !question.is_typing && question.request == *request;
         let Some(question) = self.question.as_mut().filter(|question| is_it(question)) else {
             return;
         };
@@ -690,6 +758,33 @@ mod tests {
     }
 
     #[test]
+    fn what_a_page_showed_is_chosen_after_it() {
+        let mut app = app();
+        app.place = View::Rollout(Target::addon("b"));
+        app.press(Key::Letter('o'));
+        app.press(Key::Back);
+        assert_eq!(app.picture().map(|one| one.target.told()), Some("b".to_owned()));
+        app.press(Key::Open);
+        for key in [
+            Key::Letter('/'),
+            Key::Letter('c'),
+            Key::Open,
+            Key::Last,
+            Key::Open,
+        ] {
+            app.press(key);
+        }
+        assert_eq!(app.place, View::Cluster(Target::addon("b"), "c1".to_owned()));
+        app.see(vec![picture(
+            "b",
+            &[("c1", ClusterState::Failed), ("c10", ClusterState::Done)],
+        )]);
+        app.press(Key::Back);
+        assert_eq!(app.place, View::Rollout(Target::addon("b")), "one key is enough");
+        assert_eq!(app.cluster().map(|one| one.name.as_str()), Some("c1"));
+    }
+
+    #[test]
     fn a_filter_and_an_order_change_what_is_listed() {
         let mut app = app();
         let listed = |app: &Page| -> Vec<String> {
@@ -760,26 +855,40 @@ mod tests {
     #[test]
     fn nothing_is_written_before_one_has_seen_what() {
         let mut app = app();
-        let target = Target::addon("a");
-        let asked = Effect::Ask(target.clone(), Verb::Pause(None));
-        assert_eq!(app.press(Key::Letter('p')), asked);
+        let request = |verb: Verb, reason: &str| VerbRequest {
+            target: Target::addon("a"),
+            verb,
+            reason: reason.to_owned(),
+        };
+        let pause = request(Verb::Pause(None), "INC y");
+        assert_eq!(app.press(Key::Letter('p')), Effect::Nothing);
+        assert!(app.takes_text());
+        for letter in " INC yq".chars() {
+            assert_eq!(app.press(Key::Letter(letter)), Effect::Nothing);
+        }
+        app.press(Key::Erase);
+        assert_eq!(app.press(Key::Open), Effect::Ask(pause.clone()));
         assert_eq!(
             app.press(Key::Letter('y')),
             Effect::Nothing,
             "the hub has not answered"
         );
-        app.hear_question(&target, &Verb::Pause(None), Ok(vec![Line::plain("wrote x")]));
-        let done = Effect::Do(target.clone(), Verb::Pause(None));
-        assert_eq!(app.press(Key::Letter('y')), done);
-        assert_eq!(
-            app.press(Key::Letter('u')),
-            Effect::Ask(target.clone(), Verb::Undo)
-        );
-        app.hear_question(&target, &Verb::Undo, Ok(vec![]));
+        app.hear_question(&request(Verb::Pause(None), ""), Ok(vec![Line::plain("wrote y")]));
+        assert_eq!(app.press(Key::Letter('y')), Effect::Nothing, "another request");
+        app.hear_question(&pause, Ok(vec![Line::plain("wrote x")]));
+        assert_eq!(app.press(Key::Letter('y')), Effect::Do(pause));
+        app.press(Key::Letter('u'));
+        let undo = request(Verb::Undo, "");
+        assert_eq!(app.press(Key::Open), Effect::Ask(undo.clone()));
+        app.hear_question(&undo, Ok(vec![]));
         assert_eq!(app.press(Key::Letter('x')), Effect::Nothing);
         assert_eq!(app.question, None);
         app.press(Key::Letter('t'));
-        app.hear_question(&target, &Verb::Retry, Err("no".to_owned()));
+        app.press(Key::Back);
+        assert_eq!((app.question.as_ref(), app.takes_text()), (None, false));
+        app.press(Key::Letter('t'));
+        app.press(Key::Open);
+        app.hear_question(&request(Verb::Retry, ""), Err("no".to_owned()));
         assert_eq!(
             (app.question.as_ref(), app.said),
             (None, Some(Line::of(Tone::Bad, "no")))

@@ -12,7 +12,7 @@ use super::line::{Line, Tone, between, padded};
 use store::{Kind, freeze_set_by};
 
 /// The kinds, in the order of the page.
-const KINDS: [Kind; 4] = [Kind::Freeze, Kind::Approval, Kind::Check, Kind::Profile];
+pub const OBJECT_KINDS: [Kind; 4] = [Kind::Freeze, Kind::Approval, Kind::Check, Kind::Profile];
 
 /// Returns a table for each kind; an object that is wider than the page has a line for itself and one for its fields.
 pub fn object_tables<'v>(
@@ -20,9 +20,9 @@ pub fn object_tables<'v>(
     width: usize,
     now: Timestamp,
 ) -> Vec<Line> {
-    let all: Vec<(Kind, &Value)> = objects.filter(|(kind, _)| KINDS.contains(kind)).collect();
+    let all: Vec<(Kind, &Value)> = objects.filter(|(kind, _)| OBJECT_KINDS.contains(kind)).collect();
     let mut page = Vec::new();
-    for kind in KINDS {
+    for kind in OBJECT_KINDS {
         let mut of_kind = all.iter().filter(|(other, _)| *other == kind).peekable();
         let title = format!("{}s", kind.address().kind);
         if of_kind.peek().is_none() {

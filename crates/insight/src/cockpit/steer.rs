@@ -108,6 +108,8 @@ pub struct Steer<'a> {
     pub store: &'a Store,
     /// Why it is done, in the words of the user of the verb.
     pub reason: Option<&'a str>,
+    /// The name of the user, if the hub reports it.
+    pub user: Option<&'a str>,
     /// Where the user runs it.
     pub client: SteerClient,
 }
@@ -190,7 +192,12 @@ impl Writing {
         // A pause of an add-on has a field for it, and so has a decision.
         let has_field = self.form != Form::Apply && matches!(ask.verb, Verb::Pause(_) | Verb::Approve(_));
         if let Some(reason) = ask.reason.filter(|_| !has_field) {
-            let cause = format!("{}: {reason}", ask.verb.word());
+            let mut what = ask.verb.word().to_owned();
+            if let Verb::UndoTo(revision) = ask.verb {
+                what = format!("{what} to revision {revision}");
+            }
+            let author = ask.user.map_or_else(String::new, |user| format!(" by {user}"));
+            let cause = format!("{what}{author}: {reason}");
             self.says
                 .push(format!("annotation {CHANGE_CAUSE}={}", quoted(&cause)));
             *field(&mut self.body, &["metadata", "annotations", CHANGE_CAUSE]) = cause.into();

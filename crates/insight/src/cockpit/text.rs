@@ -10,7 +10,7 @@ use super::approval::AskedApproval;
 use super::cluster::{ClusterState, ClusterView, Counts};
 use super::health::{HealthState, is_done_unwell};
 use super::line::{Line, Tone, WHOLE, between, length, padded};
-use super::picture::{Change, Content, Phase, Picture};
+use super::picture::{Change, Content, Phase, Picture, TargetKind};
 use super::summary::{others, unwell, waits_for, wave_of};
 use super::wave::{Wave, WaveState};
 
@@ -72,7 +72,7 @@ pub fn status(picture: &Picture, width: usize, now: Timestamp) -> Vec<Line> {
     }
     if picture.waves.is_empty() {
         let own: Vec<&ClusterView> = picture.clusters.iter().collect();
-        put_clusters(&mut page, &own, "", width, now);
+        put_clusters(&mut page, picture, &own, "", width, now);
     }
     page.into_iter().map(|line| line.cut(width)).collect()
 }
@@ -253,7 +253,7 @@ fn put_wave(
         .iter()
         .filter(|cluster| cluster.wave == at)
         .collect();
-    put_clusters(page, &own, trunk, width, now);
+    put_clusters(page, picture, &own, trunk, width, now);
 }
 
 /// What holds for a whole wave, the most important first: a narrow page cuts the end.
@@ -322,22 +322,38 @@ pub(super) fn bar(line: Line, counts: &Counts, width: usize) -> Line {
 }
 
 /// Clusters that do the same for the same reason stand together.
-fn put_clusters(page: &mut Vec<Line>, own: &[&ClusterView], trunk: &str, width: usize, now: Timestamp) {
+fn put_clusters(
+    page: &mut Vec<Line>,
+    picture: &Picture,
+    own: &[&ClusterView],
+    trunk: &str,
+    width: usize,
+    now: Timestamp,
+) {
     let mut states: BTreeMap<ClusterState, Vec<&ClusterView>> = BTreeMap::new();
     for cluster in own {
         states.entry(cluster.state).or_default().push(cluster);
     }
     for (state, clusters) in states {
-        // What each says of its own way is its own business.
-        let is_shared = !matches!(
-            state,
-            ClusterState::Moving | ClusterState::Finishing | ClusterState::Soaking | ClusterState::Done
-        );
+        let is_shared = |cluster: &ClusterView| match state {
+            // Without a reason, and in an upgrade, the message is about progress.
+            ClusterState::Moving => {
+                picture.target.kind == TargetKind::ClusterManagementAddOn && !cluster.reason.is_empty()
+            }
+            ClusterState::Finishing | ClusterState::Soaking | ClusterState::Done => false,
+            ClusterState::Failed
+            | ClusterState::TimedOut
+            | ClusterState::Stalled
+            | ClusterState::Held
+            | ClusterState::Waiting
+            | ClusterState::Leaving
+            | ClusterState::Kept => true,
+        };
         let mut reasons: BTreeMap<&str, Vec<&ClusterView>> = BTreeMap::new();
         for cluster in clusters {
             let message = match cluster.message.as_str() {
                 "" if is_done_unwell(cluster) => cluster.reason.as_str(),
-                message if is_shared || is_done_unwell(cluster) => message,
+                message if is_shared(cluster) || is_done_unwell(cluster) => message,
                 _ => "",
             };
             reasons.entry(message).or_default().push(cluster);

@@ -8,12 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::course::course;
+use super::course::{Forecast, course};
 use super::take_over::{Fates, fate};
 use super::world::World;
 use crate::offline::Hub;
 use api::names::labels;
-use store::{Kind, ObjectKey, Settings, terms};
+use plan::Origins;
+use store::{ConfigRef, Kind, ObjectKey, Settings, terms};
 
 /// What clusters are given instead of something else; nothing where they had, or will have, none of that type.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,13 +25,18 @@ pub struct ConfigChange {
     pub new: Option<String>,
 }
 
+/// The clusters of each change.
+pub type ConfigChanges = BTreeMap<ConfigChange, BTreeSet<String>>;
+
 /// What would change for one add-on.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Changes {
     /// The add-on.
     pub addon: String,
     /// Changes of what clusters are given, with the clusters.
-    pub configs: BTreeMap<ConfigChange, BTreeSet<String>>,
+    pub configs: ConfigChanges,
+    /// The same for clusters that still wait in the rollout at the end of the forecast.
+    pub waiting: ConfigChanges,
     /// The works that would not stay as they are, by namespace and name.
     pub works: Fates,
 }
@@ -42,10 +48,76 @@ pub fn changes(before: &Hub, after: &Hub, settings: Settings, now: Timestamp) ->
     let addons: Vec<String> = world.store.addons().map(ToString::to_string).collect();
     let each = addons.into_iter().map(|addon| {
         world.now = now;
-        let _told = course(&mut world, &addon, now);
-        of_addon(before, &world, addon)
+        let forecast = course(&mut world, &addon, now);
+        Changes {
+            waiting: waiting(&world, &forecast),
+            ..of_addon(before, &world, addon)
+        }
     });
     each.collect()
+}
+
+/// Returns what waiting clusters are given later.
+fn waiting(world: &World<'_>, forecast: &Forecast) -> ConfigChanges {
+    let waits = forecast.held.iter().filter(|held| held.waits && !held.moved);
+    let waits: BTreeSet<&str> = waits.filter_map(|held| held.cluster.as_deref()).collect();
+    let mut found = ConfigChanges::new();
+    let Some(view) = world.store.view(&forecast.addon).filter(|_| !waits.is_empty()) else {
+        return found;
+    };
+    let (_, outlook) = plan::addon_with_outlook(&view, world.now);
+    // Clusters of one placement with the same references get the same: only one of them is looked up, because that takes as long as
+    // the add-on has clusters.
+    let mut known: BTreeMap<(Option<usize>, [String; 2]), Vec<ConfigChange>> = BTreeMap::new();
+    for seen in outlook.iter().flat_map(|outlook| &outlook.clusters) {
+        if !waits.contains(&*seen.cluster) {
+            continue;
+        }
+        let instance = world.object(&ObjectKey::new(Kind::Instance, &*seen.cluster, &*forecast.addon));
+        let references = ["/spec/configs", "/status/configReferences"].map(|pointer| {
+            let part = instance.and_then(|instance| instance.pointer(pointer));
+            part.map(Value::to_string).unwrap_or_default()
+        });
+        let changes = known
+            .entry((seen.placement, references))
+            .or_insert_with(|| to_come(plan::origins(&view, &seen.cluster)));
+        for change in changes {
+            let clusters = found.entry(change.clone()).or_default();
+            clusters.insert(seen.cluster.to_string());
+        }
+    }
+    found
+}
+
+fn to_come(origins: Option<Origins>) -> Vec<ConfigChange> {
+    let mut types: BTreeMap<String, [Vec<String>; 2]> = BTreeMap::new();
+    for one in origins.into_iter().flat_map(|origins| origins.configs) {
+        let told = |config: &ConfigRef, hash: &str| object_text(&config.namespace, &config.name, hash);
+        let new = told(&one.config, &one.hash);
+        let old = one.until_then.as_ref();
+        let old = old.map_or_else(|| new.clone(), |before| told(&before.config, &before.desired));
+        let [before, after] = types.entry(one.config.of.resource.to_string()).or_default();
+        before.push(old);
+        after.push(new);
+    }
+    let changed = types.into_iter().filter(|(_, [before, after])| before != after);
+    let side = |resource: &str, listed: &[String]| Some(format!("{resource} {}", listed.join(", ")));
+    let changed = changed.map(|(resource, [before, after])| ConfigChange {
+        old: side(&resource, &before),
+        new: side(&resource, &after),
+    });
+    changed.collect()
+}
+
+/// A configuration with the first letters of its hash.
+fn object_text(namespace: &str, name: &str, hash: &str) -> String {
+    let slash = if namespace.is_empty() { "" } else { "/" };
+    let hash = if hash.is_empty() {
+        "not known".to_owned()
+    } else {
+        hash.chars().take(8).collect()
+    };
+    format!("{namespace}{slash}{name} ({hash})")
 }
 
 fn of_addon(before: &Hub, world: &World<'_>, addon: String) -> Changes {
@@ -107,15 +179,10 @@ fn given(instance: Option<&Value>) -> BTreeMap<String, String> {
             text(reference, "/desiredConfig/namespace"),
             text(reference, "/desiredConfig/name"),
         );
-        let slash = if namespace.is_empty() { "" } else { "/" };
-        let mut hash: String = text(reference, "/desiredConfig/specHash");
-        hash.truncate(8);
-        if hash.is_empty() {
-            hash.push_str("not known");
-        }
+        let hash = text(reference, "/desiredConfig/specHash");
         let of = (text(reference, "/resource"), text(reference, "/group"));
         let listed = all.entry(of).or_default();
-        listed.push(format!("{namespace}{slash}{name} ({hash})"));
+        listed.push(object_text(&namespace, &name, &hash));
     }
     let told = all.into_iter().map(|((resource, group), listed)| {
         let all_count = is_merged && listed.len() > 1 && resource == "addondeploymentconfigs";
@@ -128,7 +195,38 @@ fn given(instance: Option<&Value>) -> BTreeMap<String, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::changes_text::changes_text;
+    use super::super::course::forecast;
+    use super::super::render::text;
+    use super::super::test_hub::{GROUP, asked, at_rest, now, pod, put};
     use super::*;
+    use kubernetes::field::Listing;
+
+    #[test]
+    fn clusters_that_wait_are_listed_with_their_change() {
+        let config = |value: &str| json!({"customizedVariables": [{"name": "A", "value": value}]});
+        let before = at_rest(&asked(&json!([pod(&json!({}), &json!({}))]), &config("old")));
+        let mut after = before.clone();
+        put(
+            &mut after,
+            "tidegate.io/v1alpha1",
+            "AddOnRollout",
+            &json!({"metadata": {"name": "calm"}, "spec": {"pause": {"reason": "holiday"}}}),
+        );
+        put(
+            &mut after,
+            &format!("{GROUP}/v1alpha1"),
+            "AddOnDeploymentConfig",
+            &json!({"metadata": {"name": "calm", "namespace": "default"}, "spec": config("new")}),
+        );
+        let all = changes(&before, &after, Settings::default(), now());
+        assert!(all[0].configs.is_empty(), "{all:#?}");
+        let told = changes_text(&all, Listing::Whole);
+        let line = "calm: cluster1 cluster2 cluster3 (waiting): addondeploymentconfigs default/calm (";
+        assert!(told.starts_with(line), "{told}");
+        let told = text(&forecast(&after, Settings::default(), now()), 0, Listing::Whole);
+        assert!(told.contains("3 blocked (--max-moved counts 3)"), "{told}");
+    }
 
     fn instance(names: &[&str], merged: &str) -> Value {
         let reference = |name: &&str| {

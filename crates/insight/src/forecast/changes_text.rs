@@ -46,18 +46,17 @@ pub fn changes_text(all: &[Changes], listing: Listing) -> String {
 /// The rows of one add-on: what clusters are given, then their works.
 pub(super) fn rows(changes: &Changes, listing: Listing) -> Vec<Row> {
     let nothing = || "none".to_owned();
-    let configs = changes
-        .configs
-        .iter()
-        .map(|(ConfigChange { old, new }, clusters)| {
-            let clusters: Vec<String> = clusters.iter().cloned().collect();
-            Row {
-                who: named(&clusters, listing),
-                what: String::new(),
-                old: old.clone().unwrap_or_else(nothing),
-                new: new.clone().unwrap_or_else(nothing),
-            }
-        });
+    let configs = changes.configs.iter().map(|change| (change, ""));
+    let configs = configs.chain(changes.waiting.iter().map(|change| (change, " (waiting)")));
+    let configs = configs.map(|((ConfigChange { old, new }, clusters), mark)| {
+        let clusters: Vec<String> = clusters.iter().cloned().collect();
+        Row {
+            who: format!("{}{mark}", named(&clusters, listing)),
+            what: String::new(),
+            old: old.clone().unwrap_or_else(nothing),
+            new: new.clone().unwrap_or_else(nothing),
+        }
+    });
     let mut rows: Vec<Row> = configs.collect();
     // The hashes say what the rows above say.
     let is_hash =
@@ -97,15 +96,20 @@ pub struct ChangedConfig<'a> {
     pub new: Option<&'a str>,
     /// The clusters.
     pub clusters: &'a BTreeSet<String>,
+    /// Whether the clusters still wait in the rollout at the end of the forecast.
+    pub waiting: bool,
 }
 
 /// Returns changes for programs.
 pub fn addon_changes(all: &[Changes]) -> Vec<AddOnChanges<'_>> {
     let each = all.iter().map(|changes| {
-        let configs = changes.configs.iter().map(|(change, clusters)| ChangedConfig {
+        let configs = changes.configs.iter().map(|change| (change, false));
+        let configs = configs.chain(changes.waiting.iter().map(|change| (change, true)));
+        let configs = configs.map(|((change, clusters), waiting)| ChangedConfig {
             old: change.old.as_deref(),
             new: change.new.as_deref(),
             clusters,
+            waiting,
         });
         AddOnChanges {
             addon: &changes.addon,

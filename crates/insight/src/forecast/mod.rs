@@ -18,7 +18,7 @@ mod upgrades;
 mod works;
 mod world;
 
-pub use changes::{Changes, ConfigChange, changes};
+pub use changes::{Changes, ConfigChange, ConfigChanges, changes};
 pub use changes_text::{AddOnChanges, ChangedConfig, addon_changes, changes_text};
 pub use course::{Forecast, HeldCluster, Wave, forecast};
 pub use difference::Difference;

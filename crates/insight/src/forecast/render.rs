@@ -42,8 +42,12 @@ pub(super) fn headline(forecast: &Forecast) -> String {
         sum(|wave| &wave.removed),
     );
     let clusters = counted(forecast.clusters, "cluster");
+    let (counted_as_moved, _) = forecast.moved();
     let blocked = match forecast.blocked() {
         0 => String::new(),
+        blocked if counted_as_moved > moved.saturating_add(removed) => {
+            format!("; {blocked} blocked (--max-moved counts {counted_as_moved})")
+        }
         blocked => format!("; {blocked} blocked"),
     };
     if forecast.waves.is_empty() {

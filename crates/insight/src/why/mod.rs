@@ -11,6 +11,7 @@ mod conditions;
 mod context;
 mod ending;
 mod find;
+mod in_picture;
 mod links;
 mod not_installed;
 mod placements;
@@ -27,6 +28,7 @@ mod work;
 pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
 pub use causes::{CAUSES, CauseDoc};
 pub use find::why;
+pub use in_picture::explain_agents;
 pub use render::{
     AddOnDiagnosis, DiagnosedCause, DiagnosedCluster, DiagnosedClusters, DiagnosisList, addon_diagnosis, text,
 };

@@ -6,13 +6,16 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
+use super::command;
 use super::upgrade_next_steps::{of_hold, of_reason};
+use crate::cockpit::authored;
 use crate::layout::instead;
 use crate::offline::Hub;
 use api::reason::{Act, NextStep, Reason};
-use plan::upgrade::{Plan, Record};
+use kubernetes::field::quoted;
+use plan::upgrade::{Hold, Plan, Record};
 use store::upgrade::{View, Work};
-use store::{Name, Owner, Settings, Store};
+use store::{FreezeRecord, Name, Owner, Settings, Store};
 
 /// The upgrade does not exist, its name is ambiguous, or it does not include the cluster.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -126,6 +129,7 @@ pub(super) fn why_upgrade_in(
         view: &view,
         plan: &plan,
         owner: &owner,
+        now,
     };
     let Some(asked) = cluster else {
         return Ok(case.whole(upgrade));
@@ -173,6 +177,7 @@ struct Case<'a> {
     view: &'a View<'a>,
     plan: &'a Plan,
     owner: &'a Owner,
+    now: Timestamp,
 }
 
 impl Case<'_> {
@@ -255,16 +260,36 @@ impl Case<'_> {
 
     /// Clusters that could start and wait.
     fn of_holds(&self) -> Vec<UpgradeGroup> {
-        let mut shared: BTreeMap<plan::upgrade::Hold, Vec<String>> = BTreeMap::new();
+        let mut shared: BTreeMap<Hold, Vec<String>> = BTreeMap::new();
+        let mut frozen: BTreeMap<&Name, (&FreezeRecord, Vec<String>)> = BTreeMap::new();
         for wait in &self.plan.waits {
-            shared
-                .entry(wait.on.clone())
-                .or_default()
-                .push(wait.cluster.to_string());
+            let freeze = self.endless_freeze(&wait.cluster);
+            let clusters = match freeze.filter(|_| wait.on == Hold::Frozen) {
+                Some(freeze) => &mut frozen.entry(&freeze.name).or_insert((freeze, Vec::new())).1,
+                None => shared.entry(wait.on.clone()).or_default(),
+            };
+            clusters.push(wait.cluster.to_string());
         }
+        let frozen = frozen.into_values();
+        let frozen = frozen.map(|(freeze, clusters)| of_endless_freeze(freeze, clusters));
         let each = shared.into_iter();
         each.map(|(hold, clusters)| self.group(hold.word(), &hold.sentence(), of_hold(&hold), clusters))
+            .chain(frozen)
             .collect()
+    }
+
+    /// Returns the freeze that stops upgrades on a cluster until a user ends or corrects it.
+    fn endless_freeze(&self, cluster: &Name) -> Option<&FreezeRecord> {
+        let labels = self.view.clusters.get(cluster).map(|cluster| &cluster.labels);
+        self.view.freezes.iter().copied().find(|record| {
+            // An invalid one stops all upgrades.
+            record.freeze.as_ref().map_or(true, |freeze| {
+                let selector = freeze.clusters.as_ref();
+                freeze.until().is_none()
+                    && freeze.is_in_force(self.now)
+                    && selector.is_none_or(|all| labels.is_some_and(|labels| all.matches_map(labels)))
+            })
+        })
     }
 
     /// What concerns the upgrade as a whole.
@@ -357,6 +382,38 @@ impl Case<'_> {
             ));
         }
         links
+    }
+}
+
+fn of_endless_freeze(record: &FreezeRecord, clusters: Vec<String>) -> UpgradeGroup {
+    let name = &record.name;
+    let author = authored(record.set_by.as_ref());
+    let (detail, fix, command) = match &record.freeze {
+        Ok(freeze) => (
+            format!(
+                "the RolloutFreeze {} stops upgrades and has no end: {}{author}",
+                quoted(name),
+                freeze.reason
+            ),
+            "end the freeze",
+            format!("tidegate rollout unfreeze {}", command::quoted(name)),
+        ),
+        Err(fault) => (
+            format!(
+                "the RolloutFreeze {} is invalid, and stops all upgrades: {fault}{author}",
+                quoted(name)
+            ),
+            "correct the RolloutFreeze",
+            format!("kubectl edit rolloutfreeze {}", command::quoted(name)),
+        ),
+    };
+    UpgradeGroup {
+        reason: Hold::Frozen.word().to_owned(),
+        detail,
+        act: Act::Needed,
+        fix,
+        command,
+        clusters,
     }
 }
 

@@ -55,10 +55,15 @@ pub(super) struct Header {
 
 /// Draws the page; notes how many lines of a list fit.
 pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, header: &Header, coloured: bool, now: Timestamp) {
-    let [head, body, foot] =
-        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
-            .areas(frame.area());
-    let width = usize::from(head.width);
+    let width = usize::from(frame.area().width);
+    let feet = in_page(&footer(app, header, width), width);
+    let feet_height = u16::try_from(feet.len()).unwrap_or(u16::MAX);
+    let parts = [
+        Constraint::Length(1),
+        Constraint::Min(1),
+        Constraint::Length(feet_height),
+    ];
+    let [head, body, foot] = Layout::vertical(parts).areas(frame.area());
     put(frame, head, &[title(app, header, width)], coloured, None);
     match app.place.clone() {
         View::Rollouts => rollouts(frame, body, app, coloured, now),
@@ -67,7 +72,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, header: &Header, colou
         View::Fleet(name) => fleet(frame, body, app, &name, coloured, now),
         View::History(_) | View::Objects => text(frame, body, app, coloured),
     }
-    put(frame, foot, &[footer(app, header, width)], coloured, None);
+    put(frame, foot, &feet, coloured, None);
     if app.shows_keys {
         let lines: Vec<Line> = KEYS
             .iter()
@@ -76,11 +81,19 @@ pub(super) fn draw(frame: &mut Frame<'_>, app: &mut Page, header: &Header, colou
         popup(frame, "keys", &lines, coloured);
     }
     if let Some(question) = &app.question {
-        popup(frame, question.verb.word(), &asked(question), coloured);
+        popup(frame, question.request.verb.word(), &asked(question), coloured);
     }
 }
 
 fn asked(question: &Question) -> Vec<Line> {
+    if question.is_typing {
+        let reason = Line::of(Tone::Strong, "reason (optional): ");
+        return vec![
+            reason.and(Tone::Plain, format!("{}_", question.request.reason)),
+            Line::default(),
+            Line::of(Tone::Strong, "Enter").and(Tone::Plain, " shows what will be written, Esc cancels"),
+        ];
+    }
     let Some(lines) = &question.lines else {
         return vec![Line::of(
             Tone::Faint,

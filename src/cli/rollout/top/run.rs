@@ -22,8 +22,8 @@ use crate::cli::rollout::write::Request;
 use crate::cli::{CliError, RolloutHubArgs, connect, live, signals};
 use crate::controllers::Lens;
 use insight::cockpit::{
-    Effect, Gallery, Key, Line, Page, Pictures, Rollouts, Target, TargetKind, Tone, Verb, View, find,
-    object_tables,
+    Effect, Gallery, Key, Line, OBJECT_KINDS, Page, Pictures, Rollouts, Target, TargetKind, Tone,
+    VerbRequest, View, find, object_tables,
 };
 use kubernetes::field::{Listing, Shown};
 
@@ -33,6 +33,8 @@ const NARROW: usize = 80;
 const SHORTEST: Duration = Duration::from_millis(100);
 /// How often what counts down is drawn again.
 const TICK: Duration = Duration::from_secs(1);
+/// How often freezes, approvals, checks and profiles are read again while they are shown.
+const OBJECTS_EVERY: Duration = Duration::from_secs(5);
 /// How often it is looked whether the page has ended while no key comes.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
@@ -44,7 +46,7 @@ enum News {
     Why(Target, String, Vec<Line>),
     History(Target, Vec<Line>),
     Objects(Vec<Line>),
-    Asked(Target, Verb, Result<Vec<Line>, String>),
+    Asked(VerbRequest, Result<Vec<Line>, String>),
     Done(Result<Vec<Line>, String>),
 }
 
@@ -103,6 +105,9 @@ async fn show(
     let mut app = Page::default();
     let mut begin = args.name.clone();
     let coloured = is_coloured();
+    let mut objects_due = interval(OBJECTS_EVERY);
+    objects_due.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut is_reading = false;
     let mut ticks = interval(TICK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut drawn = Instant::now() - SHORTEST;
@@ -129,11 +134,16 @@ async fn show(
             }
             told_now = news.recv() => {
                 let Some(told_now) = told_now else { return Ok(()) };
+                is_reading &= !matches!(told_now, News::Objects(_));
                 match hear(&mut app, told_now) {
                     Effect::Nothing => {}
                     Effect::End => return Ok(()),
                     effect => spawn(effect, args.hub.clone(), told.clone()),
                 }
+            }
+            _ = objects_due.tick(), if app.place == View::Objects && app.why.is_some() && !is_reading => {
+                is_reading = true;
+                spawn(Effect::Objects, args.hub.clone(), told.clone());
             }
             _ = pulse.changed() => {}
             _ = ticks.tick() => {}
@@ -146,14 +156,14 @@ async fn show(
 fn hear(app: &mut Page, news: News) -> Effect {
     match news {
         News::Key(key) => {
-            let meant = if app.is_typing { typed(key) } else { meant(key) };
+            let meant = if app.takes_text() { typed(key) } else { meant(key) };
             return meant.map_or(Effect::Nothing, |key| app.press(key));
         }
         News::Resized => {}
         News::History(target, lines) => app.hear_history(&target, lines),
         News::Objects(lines) => app.hear_objects(lines),
         News::Why(target, cluster, lines) => app.hear_why(&target, &cluster, lines),
-        News::Asked(target, verb, answer) => app.hear_question(&target, &verb, answer),
+        News::Asked(request, answer) => app.hear_question(&request, answer),
         News::Done(answer) => app.hear_done(answer),
     }
     Effect::Nothing
@@ -182,8 +192,12 @@ fn listen(told: mpsc::UnboundedSender<News>) {
     });
 }
 
-/// Returns what a key means while a filter is typed: a letter is a letter.
+/// Returns what a key means while a text is typed: a letter is a letter.
 fn typed(key: KeyEvent) -> Option<Key> {
+    // Elsewhere, they are Esc and Enter.
+    if matches!(key.code, KeyCode::Left | KeyCode::Right) {
+        return None;
+    }
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let is_letter = key.kind != KeyEventKind::Release && !is_control;
     if let KeyCode::Char(letter) = key.code
@@ -230,31 +244,26 @@ fn spawn(effect: Effect, hub: RolloutHubArgs, told: mpsc::UnboundedSender<News>)
                 News::History(target, lines)
             }
             Effect::Objects => News::Objects(objects(&hub)),
-            Effect::Ask(target, verb) => {
+            Effect::Ask(wanted) => {
                 let request = Request {
                     dry_run: true,
                     ..Request::default()
                 };
-                let answer = written(&hub, &target, &verb, request);
-                News::Asked(target, verb, answer)
+                let answer = written(&hub, &wanted, request);
+                News::Asked(wanted, answer)
             }
-            Effect::Do(target, verb) => News::Done(written(&hub, &target, &verb, Request::default())),
+            Effect::Do(wanted) => News::Done(written(&hub, &wanted, Request::default())),
         };
         // Once the page has ended, it is not received.
         let _sent = told.send(news).is_ok();
     });
 }
 
-fn written(
-    hub: &RolloutHubArgs,
-    target: &Target,
-    verb: &Verb,
-    request: Request,
-) -> Result<Vec<Line>, String> {
+fn written(hub: &RolloutHubArgs, wanted: &VerbRequest, request: Request) -> Result<Vec<Line>, String> {
     let steering = Steering {
-        name: &target.told(),
-        verb,
-        reason: None,
+        name: &wanted.target.told(),
+        verb: &wanted.verb,
+        reason: Some(wanted.reason.as_str()).filter(|reason| !reason.is_empty()),
         request,
     };
     steered(hub, steering).map_err(|error| error.one_line())
@@ -267,9 +276,9 @@ fn history(hub: &RolloutHubArgs, target: &Target) -> Vec<Line> {
 /// Reads freezes, approvals, checks and profiles.
 fn objects(args: &RolloutHubArgs) -> Vec<Line> {
     let width = terminal_size().map_or(NARROW, |(width, _)| width);
-    match live::read(&args.place) {
-        Ok(hub) => {
-            let all = hub.objects().iter().map(|(key, object)| (key.kind, &**object));
+    match live::objects_of(&args.place, &OBJECT_KINDS) {
+        Ok(found) => {
+            let all = found.iter().map(|(kind, object)| (*kind, object));
             object_tables(all, width, Timestamp::now())
         }
         Err(error) => vec![Line::of(Tone::Bad, error.one_line())],

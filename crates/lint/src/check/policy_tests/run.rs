@@ -230,8 +230,14 @@ impl TestReport {
         .expect("writing to a string cannot fail");
         if let Some(mutation) = &self.mutation {
             let noticed = mutation.tried - mutation.survivors.len();
-            writeln!(text, "{noticed} of {} mistakes detected", mutation.tried)
-                .expect("writing to a string cannot fail");
+            let told = match mutation.tried {
+                0 => {
+                    "no mistake was tried: the expressions have no operator, number, key or pattern to change"
+                        .to_owned()
+                }
+                tried => format!("{noticed} of {tried} mistakes detected"),
+            };
+            writeln!(text, "{told}").expect("writing to a string cannot fail");
         }
         text
     }
