@@ -129,7 +129,6 @@ pub(super) fn why_upgrade_in(
         view: &view,
         plan: &plan,
         owner: &owner,
-        now,
     };
     let Some(asked) = cluster else {
         return Ok(case.whole(upgrade));
@@ -177,7 +176,6 @@ struct Case<'a> {
     view: &'a View<'a>,
     plan: &'a Plan,
     owner: &'a Owner,
-    now: Timestamp,
 }
 
 impl Case<'_> {
@@ -261,35 +259,27 @@ impl Case<'_> {
     /// Clusters that could start and wait.
     fn of_holds(&self) -> Vec<UpgradeGroup> {
         let mut shared: BTreeMap<Hold, Vec<String>> = BTreeMap::new();
-        let mut frozen: BTreeMap<&Name, (&FreezeRecord, Vec<String>)> = BTreeMap::new();
         for wait in &self.plan.waits {
-            let freeze = self.endless_freeze(&wait.cluster);
-            let clusters = match freeze.filter(|_| wait.on == Hold::Frozen) {
-                Some(freeze) => &mut frozen.entry(&freeze.name).or_insert((freeze, Vec::new())).1,
-                None => shared.entry(wait.on.clone()).or_default(),
-            };
+            let clusters = shared.entry(wait.on.clone()).or_default();
             clusters.push(wait.cluster.to_string());
         }
-        let frozen = frozen.into_values();
-        let frozen = frozen.map(|(freeze, clusters)| of_endless_freeze(freeze, clusters));
         let each = shared.into_iter();
-        each.map(|(hold, clusters)| self.group(hold.word(), &hold.sentence(), of_hold(&hold), clusters))
-            .chain(frozen)
-            .collect()
+        each.map(|(hold, clusters)| match self.endless_freeze(&hold) {
+            Some(freeze) => of_endless_freeze(freeze, &hold, clusters),
+            None => self.group(hold.word(), &hold.sentence(), of_hold(&hold), clusters),
+        })
+        .collect()
     }
 
-    /// Returns the freeze that stops upgrades on a cluster until a user ends or corrects it.
-    fn endless_freeze(&self, cluster: &Name) -> Option<&FreezeRecord> {
-        let labels = self.view.clusters.get(cluster).map(|cluster| &cluster.labels);
-        self.view.freezes.iter().copied().find(|record| {
-            // An invalid one stops all upgrades.
-            record.freeze.as_ref().map_or(true, |freeze| {
-                let selector = freeze.clusters.as_ref();
-                freeze.until().is_none()
-                    && freeze.is_in_force(self.now)
-                    && selector.is_none_or(|all| labels.is_some_and(|labels| all.matches_map(labels)))
-            })
-        })
+    /// Returns the freeze for which clusters wait, if it stops upgrades until a user ends or corrects it.
+    fn endless_freeze(&self, hold: &Hold) -> Option<&FreezeRecord> {
+        let Hold::Frozen(name) = hold else { return None };
+        let record = self.view.freezes.iter().copied().find(|one| one.name == *name)?;
+        let is_endless = record
+            .freeze
+            .as_ref()
+            .map_or(true, |freeze| freeze.until().is_none());
+        is_endless.then_some(record)
     }
 
     /// What concerns the upgrade as a whole.
@@ -385,7 +375,7 @@ impl Case<'_> {
     }
 }
 
-fn of_endless_freeze(record: &FreezeRecord, clusters: Vec<String>) -> UpgradeGroup {
+fn of_endless_freeze(record: &FreezeRecord, hold: &Hold, clusters: Vec<String>) -> UpgradeGroup {
     let name = &record.name;
     let author = authored(record.set_by.as_ref());
     let (detail, fix, command) = match &record.freeze {
@@ -408,7 +398,7 @@ fn of_endless_freeze(record: &FreezeRecord, clusters: Vec<String>) -> UpgradeGro
         ),
     };
     UpgradeGroup {
-        reason: Hold::Frozen.word().to_owned(),
+        reason: hold.word().to_owned(),
         detail,
         act: Act::Needed,
         fix,

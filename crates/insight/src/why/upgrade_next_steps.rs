@@ -69,7 +69,7 @@ pub(super) fn of_hold(hold: &Hold) -> NextStep {
             LOOK,
         ),
         Hold::Changing => (Waits, "clusters that are being upgraded finish first", LOOK),
-        Hold::Frozen => (
+        Hold::Frozen(_) => (
             Waits,
             "no action is necessary; clusters start when the freeze ends or is deleted",
             "kubectl get rolloutfreezes",

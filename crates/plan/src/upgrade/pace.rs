@@ -16,7 +16,7 @@ use model::Name;
 use model::Rest;
 use model::engine::{Checks, Course, Decision, Group, GroupPace, Unit, UnitState, Verdict, decide};
 use model::upgrade::{UpgradeSpec, WindowState};
-use model::{Check, CheckDoubt, Freeze, ResolvedSettings, Selector};
+use model::{Check, CheckDoubt, Freeze, ResolvedSettings};
 use store::FreezeRecord;
 use store::upgrade::View;
 
@@ -49,8 +49,8 @@ pub enum Hold {
     CanaryFailed,
     /// More clusters failed than maxFailures allows. Checks that have failed count, too: their names and messages.
     Failures(Name),
-    /// A RolloutFreeze applies to the cluster.
-    Frozen,
+    /// The RolloutFreeze of this name applies to the cluster.
+    Frozen(Name),
     /// The window is closed.
     Window,
     /// The windows of the cluster are closed.
@@ -91,7 +91,7 @@ impl Hold {
             Self::NoCanary => "NoCanary",
             Self::CanaryFailed => "CanaryFailed",
             Self::Failures(_) => "Failures",
-            Self::Frozen => Reason::RolloutFrozen.as_str(),
+            Self::Frozen(_) => Reason::RolloutFrozen.as_str(),
             Self::Window | Self::ClusterWindow => "Window",
             Self::Canary => "Canary",
             Self::Stage(_) | Self::Soak(_) => Reason::WaitingForStage.as_str(),
@@ -139,6 +139,9 @@ impl Hold {
             Self::Settings(fault) => {
                 return format!("the settings of the upgrade are invalid: {fault}").into();
             }
+            Self::Frozen(freeze) => {
+                return format!("the RolloutFreeze {} stops upgrades", quoted(freeze)).into();
+            }
             Self::PausedByProfile(reason) => {
                 return format!("a RolloutProfile pauses the upgrade{}", for_reason(reason)).into();
             }
@@ -154,7 +157,6 @@ impl Hold {
             Self::NoCanary => "spec.upgradeStrategy.canaryClusters matches none of the selected clusters",
             Self::CanaryFailed => "a canary cluster has failed",
             Self::Failures(_) => "more clusters failed than spec.upgradeStrategy.maxFailures allows",
-            Self::Frozen => "a RolloutFreeze stops upgrades (kubectl get rolloutfreezes)",
             Self::Window => {
                 "the window is closed (spec.upgradeStrategy.window, or spec.windows of the RolloutProfile)"
             }
@@ -228,15 +230,21 @@ impl Frozen {
         for name in among {
             let labels = view.clusters.get(name).map(|cluster| &cluster.labels);
             let label = |key: &str| labels?.get(key).map(String::as_str);
-            for record in &in_force {
+            let applies = |record: &&FreezeRecord| {
                 let selector = record.freeze.as_ref().ok().and_then(|one| one.clusters.as_ref());
-                let is_selected =
-                    |selector: &Selector| labels.is_some_and(|labels| selector.matches_map(labels));
-                if selector.is_none_or(is_selected) {
-                    let until = record.freeze.as_ref().ok().and_then(Freeze::until);
-                    frozen.until = earliest(frozen.until, until);
-                    frozen.clusters.insert(name.clone(), Hold::Frozen);
-                }
+                selector.is_none_or(|all| labels.is_some_and(|labels| all.matches_map(labels)))
+            };
+            let applying = in_force.iter().copied().filter(applies);
+            let ends = |record: &FreezeRecord| record.freeze.as_ref().ok().and_then(Freeze::until);
+            // One without an end needs a user, and is named before one that ends by itself.
+            let first = applying
+                .clone()
+                .min_by_key(|one| (ends(one).is_some(), &one.name));
+            if let Some(first) = first {
+                frozen.until = earliest(frozen.until, applying.filter_map(ends).min());
+                frozen
+                    .clusters
+                    .insert(name.clone(), Hold::Frozen(first.name.clone()));
             }
             match settings.cluster_windows(label).map(|windows| windows.at(now)) {
                 None => {}
@@ -291,7 +299,7 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         until: match closed {
             None => earliest(until, earliest(run.frozen.until, decision.recheck_at)),
             Some(Hold::Window) => until,
-            Some(Hold::Frozen | Hold::ClusterWindow) => run.frozen.until,
+            Some(Hold::Frozen(_) | Hold::ClusterWindow) => run.frozen.until,
             Some(_) => None,
         },
         stage: stage.clone().map(|(_, hold)| hold),
@@ -306,8 +314,8 @@ pub(crate) fn turns(run: Run<'_>, stands: &BTreeMap<Name, ClusterStanding>, now:
         let behind = stage.as_ref().filter(|(open, _)| *open < unit.group);
         let frozen = run.frozen.clusters.get(name);
         let hold = match (&turns.closed, verdict) {
+            (Some(Hold::Frozen(_)) | None, _) if let Some(own) = frozen => own.clone(),
             (Some(hold), _) => hold.clone(),
-            (None, _) if frozen.is_some() => frozen.cloned().unwrap_or(Hold::Frozen),
             (None, _) if !is_through => Hold::Canary,
             (None, _) if behind.is_some() => behind.map_or(Hold::Slot, |(_, hold)| hold.behind()),
             (None, Verdict::Start) if !stand.refused => {

@@ -317,7 +317,7 @@ fn phase(records: &Records<'_>, turns: &Turns) -> Reason {
         (false, true, _) if !status::all_done(records) => Reason::Failed,
         // Who is absent from a placement may be wanted, and is not there.
         (false, _, Some(Hold::Undecided))
-        | (false, false, Some(Hold::Changing | Hold::Frozen | Hold::Window | Hold::ClusterWindow)) => {
+        | (false, false, Some(Hold::Changing | Hold::Frozen(_) | Hold::Window | Hold::ClusterWindow)) => {
             Reason::Waiting
         }
         (false, true, _) => Reason::Complete,
