@@ -40,6 +40,7 @@ pub(super) fn read(which: &HubArgs) -> Result<Hub, CliError> {
 }
 
 /// Reads the objects of these kinds; none of a kind that the hub does not serve.
+#[cfg(feature = "top")]
 pub(super) fn objects_of(which: &HubArgs, kinds: &[Kind]) -> Result<Vec<(Kind, Value)>, CliError> {
     blocking(which, async |client| {
         let mut found = Vec::new();

@@ -12,6 +12,7 @@ mod run;
 
 pub use options::DoctorArgs;
 pub(super) use preflight::preflight;
+pub(super) use rights::user_name;
 #[cfg(feature = "top")]
-pub(super) use rights::{user_name, whoami};
+pub(super) use rights::whoami;
 pub(super) use run::run;
