@@ -26,7 +26,9 @@ use api::v1alpha1::{GROUP, VERSION};
 use insight::offline::{Definition, Dump, Hub};
 use kubernetes::field::Shown;
 use operate::release::{is_alive, is_ours};
-use store::{ConfigLookup, ConfigRef, Event, Fence, Kind, ObservedConfig, Settings, Store, absence};
+use store::{
+    ConfigLookup, ConfigRef, Event, Fence, Kind, ObjectKey, ObservedConfig, Settings, Store, absence,
+};
 
 /// The most objects of one kind: a hub with more is too large for one file.
 const MOST: usize = 200_000;
@@ -291,8 +293,12 @@ async fn hub(client: &Client, told: &(dyn Fn(&str) + Sync), absent: &mut Vec<Kin
 
 /// Returns all objects of a kind; nothing when the hub has no such kind, or does not show one that the others can do without.
 async fn list(client: &Client, kind: Kind) -> Result<Option<Vec<Value>>, CliError> {
-    let is_absent = |code| code == 404 || (code == 403 && kind.may_be_withheld());
-    all(client, &resource(kind), kind.selector(), is_absent).await
+    all(client, &resource(kind), kind.selector(), kind_is_absent(kind)).await
+}
+
+/// Tells from the code of an error whether the hub has no such kind, or does not show one that the others can do without.
+fn kind_is_absent(kind: Kind) -> impl Fn(u16) -> bool {
+    move |code| code == 404 || (code == 403 && kind.may_be_withheld())
 }
 
 async fn all(
@@ -301,20 +307,35 @@ async fn all(
     labels: Option<String>,
     is_absent: impl Fn(u16) -> bool,
 ) -> Result<Option<Vec<Value>>, CliError> {
-    let mut pages = pages(client, resource, labels);
     let mut objects = Vec::new();
+    let is_served = each_page(client, resource, labels, is_absent, |page| {
+        objects.extend(page);
+        objects.len()
+    });
+    Ok(is_served.await?.then_some(objects))
+}
+
+/// Passes the objects on in pages, to a function that returns how many there are so far. Returns whether the hub serves the kind.
+async fn each_page(
+    client: &Client,
+    resource: &ApiResource,
+    labels: Option<String>,
+    is_absent: impl Fn(u16) -> bool,
+    mut take: impl FnMut(Vec<Value>) -> usize,
+) -> Result<bool, CliError> {
+    let mut pages = pages(client, resource, labels);
     while let Some(page) = pages.next().await {
-        match page {
-            Ok(page) => objects.extend(page),
-            Err(kube::Error::Api(status)) if is_absent(status.code) => return Ok(None),
+        let count = match page {
+            Ok(page) => take(page),
+            Err(kube::Error::Api(status)) if is_absent(status.code) => return Ok(false),
             Err(error) => return Err(CliError::acting("read the hub")(error)),
-        }
-        if objects.len() > MOST {
+        };
+        if count > MOST {
             let why = format!("the hub has more than {MOST} objects of kind {}", resource.kind);
             return Err(CliError::acting("read the hub")(std::io::Error::other(why)));
         }
     }
-    Ok(Some(objects))
+    Ok(true)
 }
 
 /// Returns the policies of the hub; none where it has no such kind, or does not show it, as for the gate.
@@ -332,8 +353,36 @@ async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliErro
     Ok(found?.unwrap_or_default())
 }
 
-/// Reads the configurations of foreign kinds that specs refer to; returns the names of their definitions. One that may not be read
-/// stays unknown.
+/// Reads everything that the store would watch, a page at a time: of a large hub, the objects together need ten times the memory of
+/// the store.
+pub(super) async fn store(client: &Client, settings: Settings) -> Result<Store, CliError> {
+    let mut store = Store::new(settings);
+    for kind in Kind::ALL {
+        let (resource, mut keys) = (resource(kind), BTreeSet::new());
+        let is_served = each_page(client, &resource, kind.selector(), kind_is_absent(kind), |page| {
+            for object in page {
+                keys.insert(ObjectKey::of(kind, &object));
+                store.apply(Event::Applied { kind, object });
+            }
+            keys.len()
+        });
+        let is_withheld = !is_served.await? && kind.is_never_guessed();
+        store.apply(if is_withheld {
+            Event::Withheld { kind }
+        } else {
+            Event::ListEnded { kind, keys }
+        });
+    }
+    while let Some(lookout) = store.take_watch_list() {
+        let (answers, _) = answers(client, lookout.begin).await?;
+        for (config, answer) in answers {
+            store.apply(Event::Answered { config, answer });
+        }
+    }
+    Ok(store)
+}
+
+/// Reads the configurations of foreign kinds that specs refer to; returns the names of their definitions.
 async fn answer(client: &Client, hub: &mut Hub) -> Result<BTreeSet<String>, CliError> {
     // A store that has heard no answers asks for everything.
     let mut store = Store::new(Settings::default());
@@ -347,10 +396,23 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<BTreeSet<String>, CliE
     while let Some(lookout) = store.take_watch_list() {
         wanted.extend(lookout.begin);
     }
-    wanted.retain(|config| !(config.of.group.is_empty() && &*config.of.resource == "secrets"));
-    let mut kinds = BTreeSet::new();
-    if wanted.is_empty() {
-        return Ok(kinds);
+    let (answers, kinds) = answers(client, wanted).await?;
+    for (config, answer) in answers {
+        hub.answer(config, answer);
+    }
+    Ok(kinds)
+}
+
+/// Reads configurations of foreign kinds; returns the names of their definitions, too. One that may not be read stays unknown.
+async fn answers(
+    client: &Client,
+    wanted: impl IntoIterator<Item = ConfigRef>,
+) -> Result<(Vec<(ConfigRef, ConfigLookup)>, BTreeSet<String>), CliError> {
+    let is_secret = |config: &ConfigRef| config.of.group.is_empty() && &*config.of.resource == "secrets";
+    let mut wanted = wanted.into_iter().filter(|config| !is_secret(config)).peekable();
+    let (mut answers, mut kinds) = (Vec::new(), BTreeSet::new());
+    if wanted.peek().is_none() {
+        return Ok((answers, kinds));
     }
     let served = served(client).await?;
     for config in wanted {
@@ -362,10 +424,10 @@ async fn answer(client: &Client, hub: &mut Hub) -> Result<BTreeSet<String>, CliE
             kinds.insert(format!("{}.{}", resource.plural, resource.group));
         }
         if let Some(answer) = look(client, resource, *namespaced, &config).await? {
-            hub.answer(config, answer);
+            answers.push((config, answer));
         }
     }
-    Ok(kinds)
+    Ok((answers, kinds))
 }
 
 type Served = BTreeMap<(String, String), (ApiResource, bool)>;

@@ -74,10 +74,9 @@ impl Reader {
 impl Reader {
     async fn read_changes(self, token: Option<Token>, target: Target) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
-        let hub = live::quietly(&client).await?;
         let settings = self.settings.borrow().clone();
+        let store = live::store(&client, settings).await?;
         let read = tokio::task::spawn_blocking(move || {
-            let store = hub.store(settings);
             let picture = Picture::of(&store, &target, &Stopwatch::default(), Timestamp::now());
             let changes = picture.map(|picture| insight::cockpit::field_changes(&store, &picture));
             (changes.unwrap_or_default(), revisions(&store, &target))
@@ -114,12 +113,8 @@ impl Reader {
     /// What a verb writes is decided from the hub as the user sees it, and written with the token of the user.
     async fn write(self, token: Option<Token>, target: Target, action: Action) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
-        let hub = live::quietly(&client).await?;
         let settings = self.settings.borrow().clone();
-        let store = tokio::task::spawn_blocking(move || hub.store(settings));
-        let store = store
-            .await
-            .map_err(|source| CliError::Refused(Box::new(source)))?;
+        let store = live::store(&client, settings).await?;
         let request = Request {
             dry_run: action.dry_run,
             force: action.force,
