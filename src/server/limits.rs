@@ -24,7 +24,7 @@ pub struct Limits {
     /// How long a body may come as slowly as it likes.
     pub body_grace: Duration,
     /// How many bytes of a body, or of others on its connection, must come in each second after that, on average. A slower one is given
-    /// up: what it holds is free, and its response is sent when the time of a body is up.
+    /// up: what it holds is free, and its response is sent in the second half of the time of a body.
     pub body_rate: usize,
     /// The largest body that is read, in bytes. An API server stores objects of 1.5 MiB, lets 3 MiB in,
     /// and sends an update with both versions.

@@ -4,9 +4,10 @@
 //! the head of the request is sent, so the time counts from the arrival of the head, and not from the end of the body.
 //!
 //! A client that dribbles bytes loses its memory and its place among the requests long before the time for a whole body is up, and its
-//! response comes at the end of that time. Memory is taken for the bytes that have come; what is only announced takes none. Of a body that is too large, or for which there is no memory, the beginning is kept, which has the
+//! response comes in the second half of that time. Memory is taken for the bytes that have come; what is only announced takes none. Of a body that is too large, or for which there is no memory, the beginning is kept, which has the
 //! uid of the review; the rest is read and dropped, because a response that is sent before the end of a request may be lost.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use axum::body::Body;
@@ -43,6 +44,9 @@ fn timeout(query: &str) -> Option<Duration> {
     let mut given = query.split('&').filter_map(|one| one.strip_prefix("timeout="));
     GoDuration::parse(given.next()?).ok()?.length()
 }
+
+/// Into how many parts the time is divided in which slow senders are answered.
+const PARTS: u32 = 256;
 
 /// How much of a body is kept that is not kept whole.
 const BEGINNING: usize = 64 << 10;
@@ -120,13 +124,16 @@ impl<'l> ArrivingBody<'l> {
         }
     }
 
-    /// Waits, after what the body holds was given back, until its response may be sent: a slow sender is answered when the whole time
-    /// of a body is up, because one that is sent away early connects again, and a handshake costs more than waiting.
+    /// Waits, after what the body holds was given back, until its response may be sent. A slow sender is answered in the second half
+    /// of the time for a body: one that is sent away early connects again, and a handshake costs more than waiting. When exactly is
+    /// random, so that many senders do not all come again at the same moment.
     pub(super) async fn outlasts(self, unread: Unread) {
         let is_slow = matches!(unread, Unread::TooSlow(_));
         drop(unread);
         if is_slow {
-            sleep_until(self.begun + self.limits.body).await;
+            let half = self.limits.body / 2;
+            let part = u32::try_from(RandomState::new().hash_one(0) % u64::from(PARTS)).unwrap_or_default();
+            sleep_until(self.begun + half + half / PARTS * part).await;
         }
     }
 }
