@@ -150,23 +150,21 @@ enum Windows {
 }
 
 impl Windows {
-    fn of(windows: Option<&RolloutWindows>, now: Timestamp) -> Self {
+    /// Returns how they are, those of a placement if it is named.
+    fn of(windows: Option<&RolloutWindows>, place: Option<(&Name, &Name)>, now: Timestamp) -> Self {
         let Some(windows) = windows else {
             return Self::Open(None);
         };
         match windows.at(now) {
             WindowState::Open(end) => Self::Open(Some(end)),
             WindowState::Shut(opens) => {
-                Self::Shut(Arc::new(Notice::window(&windows.to_string(), opens)), opens)
+                let notice = Notice::window(&windows.to_string(), opens);
+                let notice = match place {
+                    Some(place) => notice.over(place),
+                    None => notice,
+                };
+                Self::Shut(Arc::new(notice), opens)
             }
-        }
-    }
-
-    /// Names the placement in what its clusters say.
-    fn over(self, place: (&Name, &Name)) -> Self {
-        match self {
-            Self::Open(_) => self,
-            Self::Shut(notice, opens) => Self::Shut(Arc::new(Notice::clone(&notice).over(place)), opens),
         }
     }
 }
@@ -180,12 +178,12 @@ fn hold_outside_windows(
     now: Timestamp,
 ) -> Option<Timestamp> {
     let settings = view.rollout();
-    let others = Windows::of(settings.windows_of_all(), now);
+    let others = Windows::of(settings.windows_of_all(), None, now);
     let each: Vec<Windows> = feeds
         .iter()
         .map(|feed| {
             let (namespace, name) = (&feed.by().namespace, &feed.by().name);
-            Windows::of(settings.windows(namespace, name), now).over((namespace, name))
+            Windows::of(settings.windows(namespace, name), Some((namespace, name)), now)
         })
         .collect();
     let has_own = settings.has_cluster_windows();
@@ -202,12 +200,9 @@ fn hold_outside_windows(
         let cluster = candidate.site.cluster.filter(|_| has_own);
         let own = cluster.map(|cluster| {
             let windows = settings.cluster_windows(|key| cluster.labels.get(key).map(|value| &**value));
-            Windows::of(windows, now)
+            Windows::of(windows, None, now)
         });
-        for windows in [Some(of_home.unwrap_or(&others)), own.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for windows in std::iter::once(of_home.unwrap_or(&others)).chain(&own) {
             match windows {
                 Windows::Open(end) => first = earliest(first, *end),
                 Windows::Shut(notice, opens) => {
