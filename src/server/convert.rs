@@ -138,7 +138,7 @@ pub(super) async fn convert(
         Err(unread) => {
             let response = refused(&unread);
             drop((in_flight, memory));
-            arriving.outlasts(unread).await;
+            arriving.outlasts(unread, &state.closing).await;
             return response;
         }
     };

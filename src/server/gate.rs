@@ -95,11 +95,12 @@ impl Gate {
         let tls = tls(&shown, options.callers.authority.as_ref()).map_err(StartError::SetUpTls)?;
         let tls = Arc::new(ArcSwap::from_pointee(tls));
         let (metrics, health) = (options.metrics.clone(), options.health.clone());
-        let (stopping, closing) = (CancellationToken::new(), CancellationToken::new());
+        let stopping = CancellationToken::new();
         let names = Arc::new(options.callers.names.clone());
         let certificate = options.certificate.clone();
         let state = AppState::new(options, limits, decide).map_err(StartError::StartThreads)?;
         let state = Arc::new(state);
+        let closing = state.closing.clone();
         let context = ConnectionContext {
             tls: Arc::clone(&tls),
             router: routes::router(Arc::clone(&state)),

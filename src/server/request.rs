@@ -16,6 +16,7 @@ use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt as _;
 use kubernetes::duration::GoDuration;
 use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio_util::sync::CancellationToken;
 
 use super::connection_state::Connection;
 use super::limits::Limits;
@@ -126,14 +127,17 @@ impl<'l> ArrivingBody<'l> {
 
     /// Waits, after what the body holds was given back, until its response may be sent. A slow sender is answered in the second half
     /// of the time for a body: one that is sent away early connects again, and a handshake costs more than waiting. When exactly is
-    /// random, so that many senders do not all come again at the same moment.
-    pub(super) async fn outlasts(self, unread: Unread) {
+    /// random, so that many senders do not all come again at the same moment. A server that ends waits for none of them.
+    pub(super) async fn outlasts(self, unread: Unread, closing: &CancellationToken) {
         let is_slow = matches!(unread, Unread::TooSlow(_));
         drop(unread);
         if is_slow {
             let half = self.limits.body / 2;
             let part = u32::try_from(RandomState::new().hash_one(0) % u64::from(PARTS)).unwrap_or_default();
-            sleep_until(self.begun + half + half / PARTS * part).await;
+            tokio::select! {
+                () = sleep_until(self.begun + half + half / PARTS * part) => {}
+                () = closing.cancelled() => {}
+            }
         }
     }
 }

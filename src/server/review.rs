@@ -76,7 +76,7 @@ async fn review(
         Err(unread) => {
             let response = respond_unread(&unread, webhook, &limits);
             drop((in_flight, memory));
-            arriving.outlasts(unread).await;
+            arriving.outlasts(unread, &state.closing).await;
             return Err(response);
         }
     };

@@ -8,6 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::callers::{Callers, PathSecrets};
 use super::certificate::Certificate;
@@ -69,6 +70,8 @@ pub(super) struct AppState {
     /// Requests in flight.
     pub(super) requests: Arc<Quota>,
     pub(super) converting: Converting,
+    /// Cancelled when connections have to end.
+    pub(super) closing: CancellationToken,
     pub(super) metrics: Metrics,
     wrong_paths: WrongPaths,
 }
@@ -96,6 +99,7 @@ impl AppState {
             buffering: Quota::new(limits.buffered_bytes, reserve),
             requests: Quota::new(limits.requests, reserve),
             converting: Converting::default(),
+            closing: CancellationToken::new(),
             metrics,
             wrong_paths: WrongPaths::default(),
         })

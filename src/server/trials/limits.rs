@@ -272,6 +272,29 @@ async fn a_body_that_dribbles_keeps_no_place_and_is_answered_late() {
 }
 
 #[tokio::test]
+async fn a_gate_that_ends_waits_for_no_slow_body() {
+    let rig = Rig::start(Limits {
+        body: Duration::from_secs(20),
+        body_grace: Duration::from_millis(100),
+        drain: Duration::from_secs(20),
+        ..quick()
+    })
+    .await;
+    let mut stream = rig.tls(&[b"http/1.1"]).await;
+    let head = "POST /validate?timeout=30s HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 4096\r\n\r\n{";
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    stream.flush().await.expect("sent");
+    // Until it counts as slow.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let begun = Instant::now();
+    rig.gate.shutdown().await;
+    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    let mut answer = [0; 12];
+    stream.read_exact(&mut answer).await.expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 408");
+}
+
+#[tokio::test]
 async fn a_body_that_comes_in_pieces_is_taken() {
     let rig = Rig::start(Limits {
         body_grace: Duration::from_secs(5),
