@@ -180,8 +180,8 @@ impl WrittenFacts {
             facts = facts.with_placement(namespace, name, clusters.iter().map(String::as_str));
         }
         for (addon, types) in &self.agents {
-            let (cluster, name) = addon.split_once('/').expect("cluster/add-on");
-            facts = facts.with_declared(cluster, name, types.iter().map(|text| config_type(text)));
+            let (_, name) = addon.split_once('/').expect("cluster/add-on");
+            facts = facts.with_declared(name, types.iter().map(|text| config_type(text)));
         }
         for (addon, versions) in &self.versions {
             facts = facts.with_versions(addon, versions.iter().map(String::as_str));

@@ -7,11 +7,12 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use admission::Operation;
+use api::cluster::ManagedCluster;
 use audit::{Asks, Facts, Inputs, KINDS, Part, Rulebook, Shift, judge};
 use jiff::Timestamp;
 use model::ConfigType;
 use serde_json::{Value, json};
-use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts, ShardedMap};
+use store::{ByTwoNames, ClusterFacts, Kind, Name, Names, ObjectKey, PlacementFacts, ShardedMap};
 
 use crate::kit::pages::pages;
 use crate::kit::policies;
@@ -37,8 +38,26 @@ fn spread<T: Clone + PartialEq>(map: &ShardedMap<T>, keeps: impl Fn(&Name) -> bo
     kept
 }
 
+/// Returns the clusters of a footprint. Of that of an add-on only what rules ask about is left, if no policy asks for clusters.
+fn clusters(facts: &Facts, footprint: &Inputs, asks: Asks) -> ShardedMap<Arc<ClusterFacts>> {
+    let whole = footprint.whole.contains(&Part::Clusters);
+    let mut kept = spread(&facts.clusters, |name| {
+        whole || footprint.cluster.as_ref() == Some(name)
+    });
+    let host = footprint.cluster.as_ref().filter(|_| !whole && !asks.clusters);
+    if let Some((name, found)) = host.and_then(|name| Some((name, facts.cluster(name)?))) {
+        let bare = ClusterFacts {
+            accepted: found.accepted,
+            deleting: found.deleting,
+            ..ClusterFacts::of(&ManagedCluster::default(), &mut Names::default())
+        };
+        kept.set(name, Some(Arc::new(bare)));
+    }
+    kept
+}
+
 /// Returns the facts without everything outside of a footprint.
-fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Facts {
+fn within(facts: &Facts, footprint: &Inputs, asks: Asks) -> Facts {
     let whole = |part: Part| footprint.whole.contains(&part);
     let addon = |name: &Name| whole(Part::AddOns) || footprint.addon.as_ref() == Some(name);
     let mut placements: ByTwoNames<Arc<PlacementFacts>> = BTreeMap::new();
@@ -59,28 +78,16 @@ fn within(facts: &Facts, key: &ObjectKey, footprint: &Inputs, asks: Asks) -> Fac
                 .insert(place.1, Arc::new(found));
         }
     }
-    let mut declared = BTreeMap::new();
-    if let Some(types) = facts
-        .declared
-        .get(&key.namespace)
-        .and_then(|all| all.get(&key.name))
-    {
-        let own = BTreeMap::from([(key.name.clone(), Arc::clone(types))]);
-        declared.insert(key.namespace.clone(), own);
-    }
     let settings = whole(Part::Settings);
     Facts {
         addons: only(&facts.addons, addon),
         versions: only(&facts.versions, addon),
         peers: only(&facts.peers, |name| asks.peers && addon(name)),
-        clusters: spread(&facts.clusters, |name| {
-            whole(Part::Clusters) || footprint.cluster.as_ref() == Some(name)
-        }),
+        clusters: clusters(facts, footprint, asks),
         configs: spread(&facts.configs, |name| {
             whole(Part::Configs) || footprint.configs.contains(name)
         }),
         placements: Arc::new(placements),
-        declared: Arc::new(declared),
         declared_types: only(&facts.declared_types, addon),
         hub_roles: if whole(Part::Roles) {
             Arc::clone(&facts.hub_roles)
@@ -128,7 +135,7 @@ fn differences(rulebook: &Rulebook) -> (usize, String) {
             };
             asked += 1;
             let footprint = Inputs::of(&key, object, &example.facts);
-            let less = within(&example.facts, &key, &footprint, asks);
+            let less = within(&example.facts, &footprint, asks);
             let told = |facts: &Facts| judge(key.kind, object, facts, rulebook, Timestamp::UNIX_EPOCH);
             let (all, some) = (told(&example.facts), told(&less));
             if all != some {
@@ -184,6 +191,27 @@ fn what_an_instance_rests_on_concerns_it() {
     assert!(!concerned(now()), "nothing has changed");
     assert!(concerned(now().with_addon("hello", addon(&json!({})))));
     assert!(!concerned(now().with_addon("other", addon(&json!({})))));
+    let clusters = |labels: Value, accepted: bool| {
+        let object = json!({"metadata": {"labels": labels}, "spec": {"hubAcceptsClient": accepted}});
+        let object = serde_json::from_value(object).expect("a cluster");
+        let mut clusters = ShardedMap::default();
+        let found = ClusterFacts::of(&object, &mut Names::default());
+        clusters.set(&"c1".into(), Some(Arc::new(found)));
+        Facts { clusters, ..now() }
+    };
+    let cluster_changes = |new: Facts, clusters_count: bool| {
+        let asks = Asks {
+            clusters: clusters_count,
+            ..Asks::default()
+        };
+        Shift::between(&clusters(json!({}), true), &new, asks).concerns(&key, &footprint)
+    };
+    assert!(cluster_changes(clusters(json!({}), false), false));
+    assert!(
+        !cluster_changes(clusters(json!({"a": "b"}), true), false),
+        "no rule asks for the labels of its cluster"
+    );
+    assert!(cluster_changes(clusters(json!({"a": "b"}), true), true));
     assert!(concerned(now().with_versions("hello", ["v1"])));
     assert!(!concerned(now().with_versions("other", ["v1"])));
     assert!(concerned(now().with_placement("default", "all", ["c2"])));
@@ -191,17 +219,12 @@ fn what_an_instance_rests_on_concerns_it() {
         !concerned(now().with_placement("default", "all", ["c1", "c2"])),
         "it is selected as before"
     );
-    assert!(
-        concerned(now().with_declared("c1", "hello", [])),
-        "even an empty declaration is one"
-    );
-    assert!(!concerned(now().with_declared("c2", "hello", [])));
     let declared = ConfigType::parse("example.com", "others").expect("a type");
     assert!(
-        concerned(now().with_declared("c2", "hello", [declared.clone()])),
+        concerned(now().with_declared("hello", [declared.clone()])),
         "what an agent declares on one cluster counts on all"
     );
-    assert!(!concerned(now().with_declared("c2", "other", [declared])));
+    assert!(!concerned(now().with_declared("other", [declared])));
     assert!(concerned(now().completed()));
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::inputs::{Inputs, Part};
 use admission::policy::Fact;
 use admission::{Facts, Rulebook};
-use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
+use store::{ByTwoNames, Name, ObjectKey, PlacementFacts};
 
 /// Facts that only policies ask for.
 #[expect(
@@ -18,6 +18,8 @@ use store::{ByTwoNames, Kind, Name, ObjectKey, PlacementFacts};
 )]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asks {
+    /// Some policy asks about the cluster of an add-on.
+    pub clusters: bool,
     /// Some policy asks how an add-on stands on all clusters.
     pub peers: bool,
     /// Some policy asks how many clusters and groups a placement has.
@@ -31,6 +33,7 @@ impl Asks {
     pub fn of(rulebook: &Rulebook) -> Self {
         let facts = rulebook.policies.facts();
         Self {
+            clusters: facts.contains(&Fact::Cluster),
             peers: facts.contains(&Fact::Peers),
             placements: facts.contains(&Fact::Placements),
             namespaces: rulebook.policies.reads_namespaces(),
@@ -46,13 +49,13 @@ pub struct Shift {
     addons: BTreeSet<Name>,
     versions: BTreeSet<Name>,
     clusters: BTreeSet<Name>,
+    /// Those of them that have changed for the add-ons on them.
+    hosts: BTreeSet<Name>,
     configs: BTreeSet<Name>,
     peers: BTreeSet<Name>,
     namespaces: BTreeSet<Name>,
     /// The parts of which only that is known that something has changed.
     parts: BTreeSet<Part>,
-    /// Cluster, then add-on.
-    declared: BTreeSet<(Name, Name)>,
     /// Add-ons of which agents declare other types, on whatever cluster.
     declared_types: BTreeSet<Name>,
     /// Placements with the clusters that they have gained or lost.
@@ -63,11 +66,21 @@ pub struct Shift {
 impl Shift {
     /// Returns what has changed, as far as rules and these policies may ask for it.
     pub fn between(old: &Facts, new: &Facts, asks: Asks) -> Self {
+        let clusters = old.clusters.changed(&new.clusters);
+        // Rules ask about the cluster of an add-on only whether it is there, accepted and not being removed. Its labels change with
+        // each of its add-ons.
+        let state = |facts: &Facts, name: &str| {
+            let found = facts.cluster(name);
+            found.map(|cluster| (cluster.accepted, cluster.deleting))
+        };
+        let hosts = clusters.iter();
+        let hosts = hosts.filter(|name| asks.clusters || state(old, name) != state(new, name));
         Self {
+            hosts: hosts.cloned().collect(),
             everything: old.known != new.known,
             addons: changed(&old.addons, &new.addons),
             versions: changed(&old.versions, &new.versions),
-            clusters: old.clusters.changed(&new.clusters),
+            clusters,
             configs: old.configs.changed(&new.configs),
             peers: if asks.peers {
                 changed(&old.peers, &new.peers)
@@ -88,7 +101,6 @@ impl Shift {
             .into_iter()
             .filter_map(|(part, differs)| differs.then_some(part))
             .collect(),
-            declared: changed_by_two(&old.declared, &new.declared),
             declared_types: changed(&old.declared_types, &new.declared_types),
             placements: placements(old, new),
             asks,
@@ -122,11 +134,10 @@ impl Shift {
         self.everything
             || addon
             || whole.iter().any(|part| self.changes(*part))
-            || cluster.as_ref().is_some_and(|name| self.clusters.contains(name))
+            || cluster.as_ref().is_some_and(|name| self.hosts.contains(name))
             || configs.iter().any(|config| self.configs.contains(config))
             || placements.iter().any(|place| self.moves(place, cluster.as_ref()))
             || self.namespaces.contains(&key.namespace)
-            || self.declares(key)
     }
 
     fn changes(&self, part: Part) -> bool {
@@ -145,12 +156,6 @@ impl Shift {
             return false;
         };
         self.asks.placements || cluster.is_none_or(|cluster| moved.contains(cluster))
-    }
-
-    fn declares(&self, key: &ObjectKey) -> bool {
-        key.kind == Kind::Instance
-            && !self.declared.is_empty()
-            && self.declared.contains(&(key.namespace.clone(), key.name.clone()))
     }
 }
 

@@ -19,7 +19,6 @@ use super::record::ConfigRef;
 use super::store::Store;
 use api::cluster::UpgradeClusterStatus;
 use api::reason::Reason;
-use model::ConfigType;
 use model::Name;
 
 impl Store {
@@ -37,8 +36,8 @@ impl Store {
         for placement in &changed.placements {
             news |= self.publish_placement(placement);
         }
-        for (cluster, addon) in &changed.instances {
-            news |= self.publish_declared(cluster, addon);
+        for addon in &changed.declared {
+            news |= self.publish_declared(addon);
         }
         for addon in &changed.versions {
             news |= self.publish_versions(addon);
@@ -208,31 +207,9 @@ impl Store {
         true
     }
 
-    fn publish_declared(&mut self, cluster: &Name, addon: &Name) -> bool {
-        let instance = self.objects.instances.get(addon).and_then(|all| all.get(cluster));
-        let supported = instance
-            .into_iter()
-            .flat_map(|instance| instance.supported.iter());
-        let types: Vec<ConfigType> = supported
-            .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
-            .collect();
-        let before = self.published.facts.declared(cluster, addon).to_vec();
-        if before == types {
-            return false;
-        }
-        self.published.count_declared(addon, &before, &types);
-        let known = Arc::make_mut(&mut self.published.facts.declared);
-        let addons = known.entry(cluster.clone()).or_default();
-        if types.is_empty() {
-            addons.remove(addon);
-        } else {
-            let types = self.published.declarations.share(types);
-            addons.insert(addon.clone(), types);
-        }
-        if addons.is_empty() {
-            known.remove(cluster);
-        }
-        true
+    fn publish_declared(&mut self, addon: &Name) -> bool {
+        let types = self.published.declared_by(addon);
+        set(&mut self.published.facts.declared_types, addon, types)
     }
 
     fn publish_config(&mut self, config: &ConfigRef) -> bool {

@@ -150,9 +150,8 @@ impl FleetFacts<'_> {
         let Some(name) = self.addon_name() else {
             return json!(false);
         };
-        let anywhere = self.facts.declared_types(name);
-        let declared = self.facts.declared(self.namespace, name).contains(of)
-            || anywhere.is_some_and(|types| types.contains(of));
+        let declared = self.facts.declared_types(name);
+        let declared = declared.is_some_and(|types| types.contains(of));
         match self.facts.addon(name) {
             Some(addon) => json!(declared || addon.supported.contains(of)),
             None if declared => json!(true),

@@ -70,17 +70,12 @@ fn unsupported_type(subject: &Subject<'_, ClusterAddon>, findings: &mut Findings
         return;
     };
     let effort = subject.effort;
-    let agent = subject
-        .facts
-        .declared(subject.namespace, subject.name)
-        .iter()
-        .cloned();
     let stored = subject.old.iter().flat_map(|old| old.declared.each(effort));
     let stored = stored.filter_map(|(group, resource)| ConfigType::parse(group, resource).ok());
     let listed = addon.supported.iter().cloned();
     let lists_templates = addon.supported.contains(&type_of(Kind::Template));
     let anywhere = subject.facts.declared_types(subject.name).into_iter().flatten();
-    let declared: Vec<ConfigType> = agent.chain(stored).chain(anywhere.cloned()).collect();
+    let declared: Vec<ConfigType> = stored.chain(anywhere.cloned()).collect();
     let is_of_templates = lists_templates || subject.facts.versions(subject.name).is_some();
     let types_are_known = is_of_templates || !declared.is_empty();
     let supported = Supported::of(listed.chain(of_templates(lists_templates)).chain(declared));

@@ -47,9 +47,8 @@ pub struct Facts {
     pub checks: Arc<BTreeMap<Arc<str>, Arc<CheckRecord>>>,
     /// Placements by namespace, then name.
     pub placements: Arc<ByTwoNames<Arc<PlacementFacts>>>,
-    /// Types that agents declared in `status.supportedConfigs`: cluster, then add-on.
-    pub declared: Arc<ByTwoNames<Arc<[ConfigType]>>>,
-    /// The same for all clusters together, by add-on; an add-on of which no agent has declared a type is absent.
+    /// Types that agents declared in `status.supportedConfigs`, on whatever cluster, by add-on; an add-on of which no agent has
+    /// declared a type is absent.
     pub declared_types: Arc<BTreeMap<Arc<str>, Arc<BTreeSet<ConfigType>>>>,
     /// Versions by add-on; an add-on whose templates carry no version is absent.
     pub versions: Arc<BTreeMap<Arc<str>, Arc<VersionFacts>>>,
@@ -152,25 +151,13 @@ impl Facts {
         self
     }
 
-    /// Returns these facts with the types that an agent declared.
+    /// Returns these facts with more types that agents of an add-on declared.
     #[must_use]
-    pub fn with_declared(
-        mut self,
-        cluster: &str,
-        addon: &str,
-        types: impl IntoIterator<Item = ConfigType>,
-    ) -> Self {
-        let addons = Arc::make_mut(&mut self.declared)
-            .entry(cluster.into())
-            .or_default();
-        addons.insert(addon.into(), types.into_iter().collect());
-        let all = self.declared.values().filter_map(|addons| addons.get(addon));
-        let all: BTreeSet<ConfigType> = all.flat_map(|types| types.iter().cloned()).collect();
-        let by_addon = Arc::make_mut(&mut self.declared_types);
-        if all.is_empty() {
-            by_addon.remove(addon);
-        } else {
-            by_addon.insert(addon.into(), Arc::new(all));
+    pub fn with_declared(mut self, addon: &str, types: impl IntoIterator<Item = ConfigType>) -> Self {
+        let mut all = self.declared_types(addon).cloned().unwrap_or_default();
+        all.extend(types);
+        if !all.is_empty() {
+            Arc::make_mut(&mut self.declared_types).insert(addon.into(), Arc::new(all));
         }
         self
     }
@@ -304,14 +291,6 @@ impl Facts {
     /// Returns what is known about a placement.
     pub fn placement(&self, namespace: &str, name: &str) -> Option<&PlacementFacts> {
         self.placements.get(namespace)?.get(name).map(Arc::as_ref)
-    }
-
-    /// Returns the types that the agent of an add-on declared on a cluster.
-    pub fn declared(&self, cluster: &str, addon: &str) -> &[ConfigType] {
-        self.declared
-            .get(cluster)
-            .and_then(|addons| addons.get(addon))
-            .map_or(&[], Arc::as_ref)
     }
 
     /// Returns the types that the agents of an add-on declared on any cluster; nothing while none has declared one: then the types

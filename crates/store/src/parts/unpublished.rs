@@ -20,8 +20,6 @@ pub(crate) struct Published {
     pub(crate) peers: BTreeMap<Name, PeerFacts>,
     /// What instances say for themselves: thousands say the same.
     sayings: Table<PeerInstance>,
-    /// The types that agents declare: thousands declare the same.
-    pub(crate) declarations: Table<[ConfigType]>,
     /// How many instances declare a type, by add-on.
     declarers: BTreeMap<Name, BTreeMap<ConfigType, usize>>,
 }
@@ -31,8 +29,8 @@ pub(crate) struct Published {
 pub(crate) struct Changed {
     pub(crate) addons: BTreeSet<Name>,
     pub(crate) placements: BTreeSet<Place>,
-    /// Cluster and name of those that declare other types of configurations.
-    pub(crate) instances: BTreeSet<Place>,
+    /// Add-ons whose instances declare other types of configurations.
+    pub(crate) declared: BTreeSet<Name>,
     pub(crate) versions: BTreeSet<Name>,
     pub(crate) clusters: BTreeSet<Name>,
     pub(crate) namespaces: BTreeSet<Name>,
@@ -43,6 +41,16 @@ pub(crate) struct Changed {
     pub(crate) checks: BTreeSet<Name>,
     /// Whether any upgrade of clusters has.
     pub(crate) upgrades: bool,
+}
+
+/// The types that an instance declares, without those that are none.
+fn declared(instance: Option<&Instance>) -> Vec<ConfigType> {
+    let types = instance
+        .into_iter()
+        .flat_map(|instance| instance.supported.iter());
+    types
+        .filter_map(|of| ConfigType::parse(&of.group, &of.resource).ok())
+        .collect()
 }
 
 impl Published {
@@ -79,10 +87,16 @@ impl Published {
         self.changed.configs.insert(config.clone());
     }
 
-    /// Counts the types that an instance declares now, and no longer; returns whether the types that any instance of the add-on
-    /// declares are others now.
-    pub(crate) fn count_declared(&mut self, addon: &Name, old: &[ConfigType], new: &[ConfigType]) -> bool {
+    /// Returns the types that any instance of an add-on declares; nothing if none declares any.
+    pub(crate) fn declared_by(&self, addon: &Name) -> Option<Arc<BTreeSet<ConfigType>>> {
+        let types = self.declarers.get(addon)?.keys().cloned().collect();
+        Some(Arc::new(types))
+    }
+
+    /// Counts the types that an instance declares now, and no longer.
+    fn count_declared(&mut self, addon: &Name, old: &[ConfigType], new: &[ConfigType]) {
         let counts = self.declarers.entry(addon.clone()).or_default();
+        let before = counts.len();
         let mut differs = false;
         for of in new {
             let count = counts.entry(of.clone()).or_insert(0);
@@ -90,26 +104,18 @@ impl Published {
             *count += 1;
         }
         for of in old {
-            let Some(count) = counts.get_mut(of) else {
-                continue;
-            };
-            *count = count.saturating_sub(1);
-            if *count == 0 {
-                counts.remove(of);
-                differs = true;
+            if let Some(count) = counts.get_mut(of) {
+                *count = count.saturating_sub(1);
             }
+        }
+        counts.retain(|_, count| *count > 0);
+        differs |= counts.len() != before;
+        if counts.is_empty() {
+            self.declarers.remove(addon);
         }
         if differs {
-            let types = Arc::new(counts.keys().cloned().collect::<BTreeSet<_>>());
-            let known = Arc::make_mut(&mut self.facts.declared_types);
-            if types.is_empty() {
-                known.remove(addon);
-                self.declarers.remove(addon);
-            } else {
-                known.insert(addon.clone(), types);
-            }
+            self.changed.declared.insert(addon.clone());
         }
-        differs
     }
 
     /// An instance was one thing, or nothing, and is another.
@@ -117,7 +123,7 @@ impl Published {
         let Some(either) = new.or(old) else { return };
         let (addon, cluster) = (&either.addon, &either.cluster);
         if old.map(|old| &old.supported) != new.map(|new| &new.supported) {
-            self.changed.instances.insert((cluster.clone(), addon.clone()));
+            self.count_declared(addon, &declared(old), &declared(new));
         }
         let (old, new) = (old.map(Peer::of), new.map(Peer::of));
         if old == new {
