@@ -36,5 +36,6 @@ pub use runtime::event_budget::EventBudget;
 pub use runtime::event_recorder::EventRecorder;
 pub use runtime::pages::{one, pages};
 pub use runtime::raw::resource;
+pub use runtime::viewers::Viewer;
 pub use tide::{Part, Progress, StartError, Tide, TideOptions};
 pub use webhook_watch::watch_webhooks;

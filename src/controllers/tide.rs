@@ -25,6 +25,7 @@ use super::runtime::event_budget::EventBudget;
 use super::runtime::event_recorder::EventRecorder;
 use super::runtime::queue::Gathering;
 use super::runtime::reconciler::{Controllers, Outlets, Reconciler, Switches};
+use super::runtime::viewers::{Viewer, Viewers};
 use super::runtime::watch::{Ends, watch_kind};
 use super::upgrade::Upgrading;
 use crate::telemetry::Metrics;
@@ -131,6 +132,7 @@ pub struct Tide {
     clock: Clock,
     watches: JoinSet<()>,
     leading: watch::Receiver<bool>,
+    viewers: mpsc::UnboundedSender<Box<dyn Viewer>>,
     standing: JoinSet<()>,
     notifying: JoinSet<()>,
     /// Ends the campaign: after the writes have ended, so that the next leader begins with what they left.
@@ -246,6 +248,7 @@ impl Tide {
         let fence = watched_fence(&client, &options, &stop, &mut watches);
         let mut notifying = JoinSet::new();
         let receiver = options.notifier.clone().filter(|_| options.part == Part::Drives);
+        let (viewers, coming) = mpsc::unbounded_channel();
         let outlets = Outlets {
             facts: Arc::clone(&facts),
             progress: progress.clone(),
@@ -253,6 +256,7 @@ impl Tide {
             synced: synced_sender,
             watch_lists: lookout_sender,
             relists,
+            viewers: Viewers::new(coming),
         };
         watches.spawn(keep_time(client.clone(), clock.clone(), stop.clone()));
         let switches = Switches {
@@ -293,6 +297,7 @@ impl Tide {
             clock,
             watches,
             leading,
+            viewers,
             standing,
             notifying,
             resign,
@@ -302,6 +307,11 @@ impl Tide {
     /// Returns whether this replica is the one that writes, now and whenever that changes.
     pub fn leading(&self) -> watch::Receiver<bool> {
         self.leading.clone()
+    }
+
+    /// Returns where those come who look at the store of the controllers.
+    pub fn viewers(&self) -> mpsc::UnboundedSender<Box<dyn Viewer>> {
+        self.viewers.clone()
     }
 
     /// Returns what tells the hub's time.

@@ -48,6 +48,11 @@ impl Store {
         }
     }
 
+    /// Returns the operator's choices.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Returns an empty store that leaves out large objects that exceed the memory budget; for programs that run for a long time.
     #[must_use]
     pub fn bounded(settings: Settings) -> Self {

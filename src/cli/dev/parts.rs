@@ -100,7 +100,7 @@ pub(super) async fn start(
         .await
         .map_err(CliError::starting("the simulated clusters"))?;
     demo::store(&client, args.demo(), usize::from(args.clusters)).await?;
-    let page = serve_page(args, &hub, settings, findings).await?;
+    let page = serve_page(args, &hub, &tide, settings, findings).await?;
     let telling = settings::tell(&hub, args, tide.leading()).await;
     Ok(Parts {
         hub,
@@ -137,6 +137,7 @@ fn audited(
 async fn serve_page(
     args: &DevArgs,
     hub: &Hub,
+    tide: &Tide,
     settings: Settings,
     findings: Option<watch::Receiver<Arc<Told>>>,
 ) -> Result<Option<ui::Watched>, CliError> {
@@ -155,7 +156,10 @@ async fn serve_page(
         },
         name: None,
     };
-    ui::begin(shown, args.ui, BTreeSet::new(), None).await.map(Some)
+    let viewers = tide.viewers();
+    ui::begin(shown, viewers, args.ui, BTreeSet::new(), None)
+        .await
+        .map(Some)
 }
 
 /// Which clusters play OpenShift.

@@ -406,7 +406,7 @@ impl Running<'_> {
             .map_err(CliError::starting("the gate"))?;
         let tls = gate.same_certificate();
         let page = self
-            .open_page(Some(tls.map_err(CliError::starting("the web page"))?))
+            .open_page(tide, Some(tls.map_err(CliError::starting("the web page"))?))
             .await?;
         let what = format!(
             "gate=https://{}{}{}",
@@ -435,19 +435,21 @@ impl Running<'_> {
     /// Serves the web page, if one is requested.
     async fn open_page(
         &mut self,
+        tide: &Tide,
         tls: Option<rustls::ServerConfig>,
     ) -> Result<Option<ui::Watched>, CliError> {
         let (Some(hub), Some(address)) = (self.page.take(), self.args.ui.ui) else {
             return Ok(None);
         };
         let hosts = self.args.ui.ui_hosts.iter().cloned().collect();
-        ui::begin(hub, address, hosts, tls).await.map(Some)
+        let viewers = tide.viewers();
+        ui::begin(hub, viewers, address, hosts, tls).await.map(Some)
     }
 
     /// Serves until the end without a gate.
     async fn drive(mut self, tide: &Tide) -> Result<(), CliError> {
         self.health.rests_on(tide.facts());
-        let page = self.open_page(None).await?;
+        let page = self.open_page(tide, None).await?;
         tokio::select! {
             () = self.end.requested() => return Ok(()),
             () = at_start::ready(&self.health, self.fields.metrics.staleness()) => {}

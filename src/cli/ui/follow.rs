@@ -1,6 +1,6 @@
-//! The hub that the page shows, followed while a user looks.
+//! The rollouts that the page shows, made from the store of the controllers of this process while a user looks.
 //!
-//! Decides when it is followed, and whether OCM's own manager counts as acting meanwhile. Never what a picture says.
+//! Decides when that is, and whether OCM's own manager counts as acting meanwhile. Never what a picture says.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,18 +10,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::{Api, Client};
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{Instant, sleep};
 
 use super::asks::Reader;
 use crate::cli::connect::HubConfig;
 use crate::cli::{CliError, LeasePlace};
-use crate::controllers::Lens;
+use crate::controllers::Viewer;
 use crate::ui::{About, Interest, Page, PageOptions, Sources, Visitors};
 use audit::Told;
+use insight::cockpit::{Gallery, Pictures};
 use operate::release::{is_alive, is_ours};
-use store::{Fence, Settings};
+use store::{Fence, Settings, Store, Touched};
 
 /// How often it is looked whether a user still looks, and which manager drives the hub.
 const LOOK_AGAIN: Duration = Duration::from_secs(10);
@@ -53,6 +54,7 @@ pub(in crate::cli) struct Watched {
 /// Begins to serve the page.
 pub(in crate::cli) async fn begin(
     hub: Hub,
+    viewers: mpsc::UnboundedSender<Box<dyn Viewer>>,
     bind: SocketAddr,
     hosts: BTreeSet<String>,
     tls: Option<rustls::ServerConfig>,
@@ -88,6 +90,7 @@ pub(in crate::cli) async fn begin(
         stock: hub.stock,
         settings: told,
         interest,
+        viewers,
         shown,
     };
     let mut following = JoinSet::new();
@@ -115,7 +118,9 @@ struct Follower {
     stock: Option<LeasePlace>,
     settings: watch::Sender<Settings>,
     interest: Interest,
-    shown: watch::Sender<Option<Arc<insight::cockpit::Pictures>>>,
+    /// Where those come who look at the store of the controllers.
+    viewers: mpsc::UnboundedSender<Box<dyn Viewer>>,
+    shown: watch::Sender<Option<Arc<Pictures>>>,
 }
 
 impl Follower {
@@ -124,32 +129,20 @@ impl Follower {
             self.interest.begins().await;
             let fence = self.fence().await;
             self.settings.send_modify(|settings| settings.fence = fence);
-            self.follow(fence).await;
-            self.shown.send_replace(None);
-        }
-    }
-
-    /// Follows the hub until no user looks any more, or another manager drives it.
-    async fn follow(&self, fence: Fence) {
-        let mut gallery = insight::cockpit::Gallery::default();
-        let settings = self.settings.borrow().clone();
-        let mut lens = Lens::start(self.client.clone(), settings, move |store, touched, now| {
-            gallery.look(store, touched, now)
-        });
-        let mut ticks = interval(LOOK_AGAIN);
-        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                seen = lens.next() => {
-                    let Some(seen) = seen else { return };
-                    self.shown.send_replace(Some(seen));
-                }
-                _ = ticks.tick() => {
-                    if !self.interest.holds(Instant::now()) || self.fence().await != fence {
-                        return;
-                    }
-                }
+            let (looks, fences) = watch::channel(fence);
+            let window = Window {
+                fence: fences,
+                gallery: Gallery::default(),
+                shown: self.shown.clone(),
+            };
+            if self.viewers.send(Box::new(window)).is_err() {
+                return;
             }
+            while self.interest.holds(Instant::now()) && self.fence().await == fence {
+                sleep(LOOK_AGAIN).await;
+            }
+            drop(looks);
+            self.shown.send_replace(None);
         }
     }
 
@@ -163,5 +156,33 @@ impl Follower {
         let lease = found.and_then(|lease| serde_json::to_value(lease).ok());
         let acts = lease.is_some_and(|lease| is_alive(&lease, Timestamp::now()) && !is_ours(&lease));
         if acts { Fence::Closed } else { Fence::Open }
+    }
+}
+
+/// Looks at the store of the controllers for the page.
+struct Window {
+    /// Closed when nobody looks any more.
+    fence: watch::Receiver<Fence>,
+    gallery: Gallery,
+    shown: watch::Sender<Option<Arc<Pictures>>>,
+}
+
+impl Viewer for Window {
+    fn fence(&self) -> Option<Fence> {
+        self.fence.has_changed().ok()?;
+        Some(*self.fence.borrow())
+    }
+
+    fn begin(&mut self, store: &Store, touched: &Touched, now: Timestamp) {
+        self.gallery.note(store, touched, now);
+    }
+
+    fn step(&mut self, store: &Store, now: Timestamp) -> bool {
+        self.gallery.step(store, now)
+    }
+
+    fn show(&mut self) -> Option<Timestamp> {
+        self.shown.send_replace(Some(Arc::new(self.gallery.pictures())));
+        self.gallery.changes_at()
     }
 }

@@ -20,6 +20,7 @@ use super::controller::{Controller, Moment};
 use super::looks::Look;
 use super::read_again::Found;
 use super::reconciler::{Controllers, Outlets, Reconciler, Switches};
+use super::viewers::Viewers;
 use crate::controllers::addon::Planning;
 use crate::controllers::tide::TideOptions;
 use crate::telemetry::Metrics;
@@ -318,6 +319,7 @@ pub(super) fn driver_with(client: Client, metrics: Metrics) -> Reconciler {
         notifier: None,
         synced: watch::channel(false).0,
         watch_lists: mpsc::unbounded_channel().0,
+        viewers: Viewers::new(mpsc::unbounded_channel().1),
         relists: BTreeMap::new(),
     };
     let options = TideOptions {

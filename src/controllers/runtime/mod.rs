@@ -21,6 +21,7 @@ pub(super) mod read_again;
 pub(super) mod reconciler;
 mod report;
 pub(super) mod sign_of_life;
+pub(super) mod viewers;
 pub(super) mod watch;
 mod withhold;
 pub(super) mod write;

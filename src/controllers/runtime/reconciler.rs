@@ -29,6 +29,7 @@ use super::pruned_fields::PrunedFields;
 use super::queue::{Queue, Waits};
 use super::read_again::{Found, look_again};
 use super::report;
+use super::viewers::Viewers;
 use super::write::{Applied, Writer, apply_plan};
 use crate::controllers::notifier::Notifier;
 use crate::controllers::tide::{Part, Progress, TideOptions};
@@ -49,7 +50,6 @@ const UNWRITTEN: Duration = Duration::from_secs(5);
 const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Where the loop publishes its state.
-#[derive(Debug)]
 pub(in crate::controllers) struct Outlets {
     pub(in crate::controllers) facts: Arc<ArcSwap<Facts>>,
     pub(in crate::controllers) progress: broadcast::Sender<Progress>,
@@ -57,6 +57,7 @@ pub(in crate::controllers) struct Outlets {
     pub(in crate::controllers) synced: watch::Sender<bool>,
     pub(in crate::controllers) watch_lists: mpsc::UnboundedSender<ConfigWatchList>,
     pub(in crate::controllers) relists: BTreeMap<Kind, Arc<Notify>>,
+    pub(in crate::controllers) viewers: Viewers,
 }
 
 /// What plans, by the kind of the owners that it plans for.
@@ -185,7 +186,8 @@ impl Reconciler {
         let mut trust = self.clock.told();
         loop {
             let next = self.queue.next().filter(|_| self.may_plan());
-            let next = next.into_iter().chain(self.absences.next()).min();
+            let next = next.into_iter().chain(self.absences.next());
+            let next = next.chain(self.looks_at()).min();
             let due = async { tokio::time::sleep_until(next.unwrap_or_else(Instant::now)).await };
             tokio::select! {
                 () = stop.cancelled() => break,
@@ -204,6 +206,7 @@ impl Reconciler {
                     }
                 }
                 Some(read) = self.absences.read(), if self.absences.are_reading() => self.hear(read),
+                Some(viewer) = self.outlets.viewers.come() => self.outlets.viewers.seat(viewer),
                 Ok(()) = self.leading.changed() => {}
                 Ok(()) = self.fence.changed() => {}
                 Ok(()) = trust.changed() => {}
@@ -216,6 +219,7 @@ impl Reconciler {
             self.tell_queue();
             self.start_due();
             self.tell_queue();
+            self.show();
         }
         let rest = async { while self.running.join_next().await.is_some() {} };
         if tokio::time::timeout(FAREWELL, rest).await.is_err() {
@@ -286,6 +290,7 @@ impl Reconciler {
         for owner in self.store.apply(event) {
             self.queue.gather(&owner, now, self.options.gathering);
             self.note_seen(&owner);
+            self.outlets.viewers.touch(&owner);
         }
         if let Some(key) = key {
             // An older state than the one that is known is no fault.
@@ -482,12 +487,27 @@ impl Reconciler {
 }
 
 impl Reconciler {
+    /// Returns when somebody who looks at the store is shown it again.
+    fn looks_at(&self) -> Option<Instant> {
+        self.outlets.viewers.next().filter(|_| self.is_synced())
+    }
+
+    fn show(&mut self) {
+        if self.is_synced() {
+            let writes = self.options.part == Part::Drives;
+            self.outlets
+                .viewers
+                .look(&mut self.store, self.clock.now(), writes);
+        }
+    }
+
     /// Has the add-ons planned again that change hands.
     fn look_at_the_fence(&mut self) {
         let fence = *self.fence.borrow();
         let now = Instant::now();
         for owner in self.store.fence(fence) {
             self.queue.gather(&owner, now, self.options.gathering);
+            self.outlets.viewers.touch(&owner);
         }
     }
 }
@@ -565,6 +585,7 @@ mod tests {
             synced: watch::channel(false).0,
             watch_lists: mpsc::unbounded_channel().0,
             relists: BTreeMap::new(),
+            viewers: Viewers::new(mpsc::unbounded_channel().1),
         };
         let (sender, events) = mpsc::channel(Kind::ALL.len());
         for event in listed(addon) {

@@ -2,7 +2,7 @@
 //!
 //! Decides which are made again: those that something has happened to, and those that time alone has changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -21,6 +21,8 @@ pub type Pictures = Vec<Arc<Picture>>;
 #[derive(Debug, Default)]
 pub struct Gallery {
     known: BTreeMap<Target, Entry>,
+    /// Those that have to be made again.
+    due: BTreeSet<Target>,
 }
 
 #[derive(Debug)]
@@ -39,24 +41,35 @@ impl Gallery {
         touched: &Touched,
         now: Timestamp,
     ) -> (Pictures, Option<Timestamp>) {
+        self.note(store, touched, now);
+        while self.step(store, now) {}
+        (self.pictures(), self.changes_at())
+    }
+
+    /// Finds out which pictures have to be made again.
+    pub fn note(&mut self, store: &Store, touched: &Touched, now: Timestamp) {
         let all = Rollouts::of(store).0;
         self.known.retain(|target, _| all.binary_search(target).is_ok());
+        self.due.retain(|target| all.binary_search(target).is_ok());
         for target in all {
             let is_same = self.known.get(&target).is_some_and(|entry| {
                 let is_due = entry.wake.is_some_and(|wake| wake <= now);
                 !is_due && !touched.contains(&target.owner())
             });
-            if is_same {
-                continue;
+            if !is_same {
+                self.due.insert(target);
             }
-            let mut watch = self
-                .known
-                .remove(&target)
-                .map(|entry| entry.watch)
-                .unwrap_or_default();
-            let Some(picture) = Picture::of(store, &target, &watch, now) else {
-                continue;
-            };
+        }
+    }
+
+    /// Makes one picture again; returns whether any is left that has to be.
+    pub fn step(&mut self, store: &Store, now: Timestamp) -> bool {
+        let Some(target) = self.due.pop_first() else {
+            return false;
+        };
+        let known = self.known.remove(&target);
+        let mut watch = known.map(|entry| entry.watch).unwrap_or_default();
+        if let Some(picture) = Picture::of(store, &target, &watch, now) {
             watch.look(&picture);
             let entry = Entry {
                 wake: picture.changes_at(),
@@ -65,9 +78,18 @@ impl Gallery {
             };
             self.known.insert(target, entry);
         }
+        !self.due.is_empty()
+    }
+
+    /// Returns all pictures as they were made last.
+    pub fn pictures(&self) -> Pictures {
         let pictures = self.known.values().map(|entry| Arc::clone(&entry.picture));
-        let next = self.known.values().filter_map(|entry| entry.wake).min();
-        (pictures.collect(), next)
+        pictures.collect()
+    }
+
+    /// Returns when time alone changes a picture.
+    pub fn changes_at(&self) -> Option<Timestamp> {
+        self.known.values().filter_map(|entry| entry.wake).min()
     }
 }
 

@@ -99,6 +99,15 @@ impl Store {
         touched
     }
 
+    /// Looks at the store as it is while OCM's add-on manager is active, or not.
+    pub fn seen_behind<T>(&mut self, fence: Fence, look: impl FnOnce(&Self) -> T) -> T {
+        let own = self.settings.fence;
+        self.fence(fence);
+        let seen = look(self);
+        self.fence(own);
+        seen
+    }
+
     /// Returns whether an add-on is one that OCM's add-on manager would act on.
     pub fn is_stocks(&self, owner: &Owner) -> bool {
         let addon = self.objects.addons.get(&owner.name);
