@@ -199,12 +199,14 @@ fn what_an_instance_rests_on_concerns_it() {
         clusters.set(&"c1".into(), Some(Arc::new(found)));
         Facts { clusters, ..now() }
     };
+    let accepted = clusters(json!({}), true);
+    let known = Inputs::of(&key, &object, &accepted);
     let cluster_changes = |new: Facts, clusters_count: bool| {
         let asks = Asks {
             clusters: clusters_count,
             ..Asks::default()
         };
-        Shift::between(&clusters(json!({}), true), &new, asks).concerns(&key, &footprint)
+        Shift::between(&accepted, &new, asks).concerns(&key, &known)
     };
     assert!(cluster_changes(clusters(json!({}), false), false));
     assert!(

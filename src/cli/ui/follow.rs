@@ -161,7 +161,7 @@ impl Follower {
 
 /// Looks at the store of the controllers for the page.
 struct Window {
-    /// Closed when nobody looks any more.
+    /// Closed when no user looks any more.
     fence: watch::Receiver<Fence>,
     gallery: Gallery,
     shown: watch::Sender<Option<Arc<Pictures>>>,

@@ -487,7 +487,7 @@ impl Reconciler {
 }
 
 impl Reconciler {
-    /// Returns when somebody who looks at the store is shown it again.
+    /// Returns when those who look at the store are shown it again.
     fn looks_at(&self) -> Option<Instant> {
         self.outlets.viewers.next().filter(|_| self.is_synced())
     }

@@ -1,7 +1,7 @@
 //! What a page of this process makes of the store of the controllers while a user looks.
 //!
 //! Decides how often it is made again: ten times a second at most, and for no more than a tenth of the time. The loop goes on between
-//! the steps of one look, and nothing is done while nobody looks.
+//! the steps of one look, and nothing is done while no user looks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
@@ -10,19 +10,20 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::reconciler::AFTER_PANIC;
 use store::{Fence, Owner, Store, Touched};
 
 /// The shortest time between two looks.
 const SHORTEST: Duration = Duration::from_millis(100);
 /// So many times as long as a look the next one waits.
 const REST: u32 = 9;
+/// Pause after a picture that panicked.
+const AFTER_PANIC: Duration = Duration::from_secs(10);
 
 /// What shows the store to a user.
 pub trait Viewer: Send {
-    /// Returns whether OCM's add-on manager counts as active in what is shown; nothing once nobody looks any more.
+    /// Returns whether OCM's add-on manager counts as active in what is shown; nothing once no user looks any more.
     fn fence(&self) -> Option<Fence>;
-    /// Begins a look, and is told what has changed since the last one.
+    /// Begins a look; `touched` is what has changed since the last one.
     fn begin(&mut self, store: &Store, touched: &Touched, now: Timestamp);
     /// Makes a part of what is shown; returns whether anything is left to make.
     fn step(&mut self, store: &Store, now: Timestamp) -> bool;
@@ -100,7 +101,7 @@ impl Viewers {
             let mut step = |store: &Store| {
                 let step = AssertUnwindSafe(|| seat.step(store, time));
                 if catch_unwind(step).is_err() {
-                    tracing::error!("a rollout cannot be shown on the web page: its picture panicked");
+                    tracing::error!("the web page cannot show a rollout: an internal error");
                     seat.earliest = now + AFTER_PANIC;
                 }
             };
@@ -193,14 +194,14 @@ mod tests {
         }
     }
 
-    struct Room {
+    struct Setup {
         viewers: Viewers,
         store: Store,
         said: Said,
         fence: Arc<Mutex<Option<Fence>>>,
     }
 
-    impl Room {
+    impl Setup {
         fn with(steps: usize, panics: bool, wakes: Option<Timestamp>) -> Self {
             let (said, fence) = (Said::default(), Arc::new(Mutex::new(Some(Fence::Closed))));
             let mut viewers = Viewers::new(mpsc::unbounded_channel().1);
@@ -230,49 +231,49 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_look_has_steps_and_the_next_one_waits_for_a_change() {
-        let mut room = Room::with(2, false, None);
-        assert_eq!(room.look(true), "begin 0, step Open");
-        assert_eq!(room.look(true), "step Open, show");
-        assert_eq!(room.viewers.next(), None, "nothing has changed");
-        room.viewers.touch(&Owner::addon(&"hello".into()));
-        assert_eq!(room.look(true), "", "it was shown a moment ago");
-        assert_eq!(room.viewers.next(), Some(Instant::now() + SHORTEST));
+        let mut setup = Setup::with(2, false, None);
+        assert_eq!(setup.look(true), "begin 0, step Open");
+        assert_eq!(setup.look(true), "step Open, show");
+        assert_eq!(setup.viewers.next(), None, "nothing has changed");
+        setup.viewers.touch(&Owner::addon(&"hello".into()));
+        assert_eq!(setup.look(true), "", "it was shown a moment ago");
+        assert_eq!(setup.viewers.next(), Some(Instant::now() + SHORTEST));
         tokio::time::advance(SHORTEST).await;
-        assert_eq!(room.look(true), "begin 1, step Open");
+        assert_eq!(setup.look(true), "begin 1, step Open");
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_change_is_shown_before_time_alone_changes_anything() {
         let hour = Duration::from_hours(1);
         let end = Timestamp::UNIX_EPOCH + hour;
-        let mut room = Room::with(1, false, Some(end));
-        room.look(true);
-        assert_eq!(room.viewers.next(), Some(Instant::now() + hour));
+        let mut setup = Setup::with(1, false, Some(end));
+        setup.look(true);
+        assert_eq!(setup.viewers.next(), Some(Instant::now() + hour));
         tokio::time::advance(SHORTEST).await;
-        room.viewers.touch(&Owner::addon(&"hello".into()));
-        assert_eq!(room.look(true), "begin 1, step Open, show");
+        setup.viewers.touch(&Owner::addon(&"hello".into()));
+        assert_eq!(setup.look(true), "begin 1, step Open, show");
     }
 
     #[tokio::test(start_paused = true)]
     async fn one_who_only_observes_is_shown_whether_the_other_manager_is_active() {
-        let mut room = Room::with(1, false, None);
-        assert_eq!(room.look(false), "begin 0, step Closed, show");
-        assert_eq!(room.store.settings().fence, Fence::Open, "only in what is shown");
+        let mut setup = Setup::with(1, false, None);
+        assert_eq!(setup.look(false), "begin 0, step Closed, show");
+        assert_eq!(setup.store.settings().fence, Fence::Open, "only in what is shown");
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_made_for_one_who_has_left() {
-        let mut room = Room::with(1, false, None);
-        *room.fence.lock().expect("a lock") = None;
-        assert_eq!(room.look(true), "");
-        assert_eq!(room.viewers.next(), None);
-        assert!(room.viewers.seats.is_empty());
+        let mut setup = Setup::with(1, false, None);
+        *setup.fence.lock().expect("a lock") = None;
+        assert_eq!(setup.look(true), "");
+        assert_eq!(setup.viewers.next(), None);
+        assert!(setup.viewers.seats.is_empty());
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_picture_that_panics_ends_nothing_else() {
-        let mut room = Room::with(1, true, None);
-        assert_eq!(room.look(true), "begin 0");
-        assert_eq!(room.viewers.next(), Some(Instant::now() + AFTER_PANIC));
+        let mut setup = Setup::with(1, true, None);
+        assert_eq!(setup.look(true), "begin 0");
+        assert_eq!(setup.viewers.next(), Some(Instant::now() + AFTER_PANIC));
     }
 }
