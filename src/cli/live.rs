@@ -24,6 +24,7 @@ use admission::HubDefinitions;
 use api::names::OWN_GROUP;
 use api::v1alpha1::{GROUP, VERSION};
 use insight::offline::{Definition, Dump, Hub};
+use insight::why::kept;
 use kubernetes::field::Shown;
 use operate::release::{is_alive, is_ours};
 use store::{
@@ -240,11 +241,6 @@ fn manifests<'t>(texts: impl IntoIterator<Item = (&'t str, &'t str)>) -> Result<
     })
 }
 
-/// Reads everything that the store would watch, without telling a terminal how far it is: the user waits elsewhere.
-pub(super) async fn quietly(client: &Client) -> Result<Hub, CliError> {
-    hub(client, &|_| {}, &mut Vec::new()).await
-}
-
 /// Reads a hub. Without the CRD of add-ons, it would look like a hub without add-ons.
 async fn noted(client: &Client, progress: &Progress) -> Result<Hub, CliError> {
     let mut absent = Vec::new();
@@ -356,11 +352,32 @@ async fn policies_of(client: &Client, group: &str) -> Result<Vec<Value>, CliErro
 /// Reads everything that the store would watch, a page at a time: of a large hub, the objects together need ten times the memory of
 /// the store.
 pub(super) async fn store(client: &Client, settings: Settings) -> Result<Store, CliError> {
+    store_with(client, settings, |_, _| {}).await
+}
+
+/// Reads the same, and what reasons need of the objects themselves.
+pub(super) async fn with_reasons(client: &Client, settings: Settings) -> Result<(Hub, Store), CliError> {
+    let mut hub = Hub::default();
+    let store = store_with(client, settings, |kind, object| {
+        if let Some(object) = kept(kind, object) {
+            hub.put(object);
+        }
+    });
+    let store = store.await?;
+    Ok((hub, store))
+}
+
+async fn store_with(
+    client: &Client,
+    settings: Settings,
+    mut look: impl FnMut(Kind, &Value),
+) -> Result<Store, CliError> {
     let mut store = Store::new(settings);
     for kind in Kind::ALL {
         let (resource, mut keys) = (resource(kind), BTreeSet::new());
         let is_served = each_page(client, &resource, kind.selector(), kind_is_absent(kind), |page| {
             for object in page {
+                look(kind, &object);
                 keys.insert(ObjectKey::of(kind, &object));
                 store.apply(Event::Applied { kind, object });
             }

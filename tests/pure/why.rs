@@ -4,7 +4,7 @@
 
 use insight::cockpit::Line;
 use insight::offline::Hub;
-use insight::why::{Answer, text, why, why_cluster};
+use insight::why::{Answer, kept, text, why, why_cluster, why_from};
 use jiff::Timestamp;
 use kubernetes::field::Listing;
 use serde_json::{Value, json};
@@ -88,7 +88,22 @@ impl Scene {
 
     fn ask(&self, cluster: Option<&str>) -> Answer {
         let (hub, settings, now) = self.hub();
-        why(&hub, settings, "hello", cluster, now).expect("the add-on and the cluster are there")
+        let store = hub.store(settings.clone());
+        let answer =
+            why(&hub, settings, "hello", cluster, now).expect("the add-on and the cluster are there");
+        let mut less = Hub::default();
+        for (key, object) in hub.objects() {
+            if let Some(object) = kept(key.kind, object) {
+                less.put(object);
+            }
+        }
+        let of_less = why_from(&less, &store, "hello", cluster, now).expect("the same objects");
+        assert_eq!(
+            format!("{of_less:#?}"),
+            format!("{answer:#?}"),
+            "what is kept is enough"
+        );
+        answer
     }
 
     /// The list of everything on the cluster shows the same as the query of the add-on.

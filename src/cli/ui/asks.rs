@@ -23,7 +23,7 @@ use insight::cockpit::{
     Line, Picture, RolloutHistory, SteerClient, Stopwatch, Target, TargetKind, revisions,
 };
 use kubernetes::field::{Listing, quoted};
-use store::Settings;
+use store::{Settings, Store};
 
 /// A hub that can be read as different people.
 #[derive(Clone, Debug)]
@@ -49,9 +49,10 @@ impl Reader {
         cluster: String,
     ) -> Result<Value, CliError> {
         let client = self.client(token.as_ref())?;
-        let hub = live::quietly(&client).await?;
-        let (settings, now) = (self.settings.borrow().clone(), Timestamp::now());
-        let judged = tokio::task::spawn_blocking(move || reasons(&hub, settings, now, &target, &cluster));
+        let settings = self.settings.borrow().clone();
+        let (hub, store) = live::with_reasons(&client, settings).await?;
+        let now = Timestamp::now();
+        let judged = tokio::task::spawn_blocking(move || reasons(&hub, &store, now, &target, &cluster));
         let judged = judged
             .await
             .map_err(|source| CliError::Refused(Box::new(source)))?;
@@ -183,21 +184,21 @@ fn not_done(error: &CliError) -> NotDone {
 /// Returns the cause of the state of a cluster, as text and as JSON.
 fn reasons(
     hub: &insight::offline::Hub,
-    settings: Settings,
+    store: &Store,
     now: Timestamp,
     target: &Target,
     cluster: &str,
 ) -> Result<Value, String> {
     let (text, answer) = match target.kind {
         TargetKind::ClusterManagementAddOn => {
-            let answer = insight::why::why(hub, settings, &target.name, Some(cluster), now)
+            let answer = insight::why::why_from(hub, store, &target.name, Some(cluster), now)
                 .map_err(|error| error.to_string())?;
             let text = insight::why::text(&answer, true, Listing::Whole);
             (text, document(&insight::why::addon_diagnosis(&answer)))
         }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{}", target.namespace, target.name);
-            let answer = insight::why::why_upgrade(hub, settings, &name, Some(cluster), now)
+            let answer = insight::why::why_upgrade_from(store, &name, Some(cluster), now)
                 .map_err(|error| error.to_string())?;
             let text = insight::why::upgrade_text(&answer, Listing::Whole);
             (text, document(&insight::why::upgrade_diagnosis(&answer)))

@@ -24,7 +24,18 @@ pub fn why(
     cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<Answer, Unknown> {
-    why_in(hub, &hub.store(settings), addon, cluster, false, now)
+    why_from(hub, &hub.store(settings), addon, cluster, now)
+}
+
+/// Returns the same from a store and from what is [`kept`](super::kept) of the objects that it was made of.
+pub fn why_from(
+    hub: &Hub,
+    store: &Store,
+    addon: &str,
+    cluster: Option<&str>,
+    now: Timestamp,
+) -> Result<Answer, Unknown> {
+    why_in(hub, store, addon, cluster, false, now)
 }
 
 /// Returns the same from a store of the hub. If `alone`, the clusters that share the cause are not searched.

@@ -12,6 +12,7 @@ mod context;
 mod ending;
 mod find;
 mod in_picture;
+mod kept;
 mod links;
 mod not_installed;
 mod placements;
@@ -27,11 +28,14 @@ mod work;
 
 pub use answer::{Answer, Chain, Grade, Group, Link, Unknown};
 pub use causes::{CAUSES, CauseDoc};
-pub use find::why;
+pub use find::{why, why_from};
 pub use in_picture::explain_agents;
+pub use kept::kept;
 pub use render::{
     AddOnDiagnosis, DiagnosedCause, DiagnosedCluster, DiagnosedClusters, DiagnosisList, addon_diagnosis, text,
 };
-pub use upgrade_answer::{UpgradeAnswer, UpgradeGroup, UpgradeLink, UpgradeUnknown, why_upgrade};
+pub use upgrade_answer::{
+    UpgradeAnswer, UpgradeGroup, UpgradeLink, UpgradeUnknown, why_upgrade, why_upgrade_from,
+};
 pub use upgrade_text::{DiagnosedUpgrades, UpgradeDiagnosis, upgrade_diagnosis, upgrade_text};
 pub use whole_cluster::why_cluster;

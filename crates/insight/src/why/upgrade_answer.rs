@@ -107,11 +107,11 @@ pub fn why_upgrade(
     cluster: Option<&str>,
     now: Timestamp,
 ) -> Result<UpgradeAnswer, UpgradeUnknown> {
-    why_upgrade_in(&hub.store(settings), name, cluster, now)
+    why_upgrade_from(&hub.store(settings), name, cluster, now)
 }
 
 /// Returns the same from a store of the hub.
-pub(super) fn why_upgrade_in(
+pub fn why_upgrade_from(
     store: &Store,
     name: &str,
     cluster: Option<&str>,

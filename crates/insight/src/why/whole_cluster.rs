@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::answer::{Answer, Grade};
 use super::find::why_in;
-use super::upgrade_answer::why_upgrade_in;
+use super::upgrade_answer::why_upgrade_from;
 use crate::cockpit::{
     ClusterRollout, ClusterRollouts, ClusterState, TargetKind, UnknownCluster, cluster_rollouts,
 };
@@ -43,7 +43,7 @@ fn diagnose(hub: &Hub, store: &Store, one: &mut ClusterRollout, now: Timestamp) 
         }
         TargetKind::ManagedClustersUpgrade => {
             let name = format!("{}/{name}", one.target.namespace);
-            if let Ok(answer) = why_upgrade_in(store, &name, Some(cluster), now) {
+            if let Ok(answer) = why_upgrade_from(store, &name, Some(cluster), now) {
                 one.well = answer.is_well();
             }
         }
