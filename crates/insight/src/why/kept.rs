@@ -18,13 +18,19 @@ pub fn kept(kind: Kind, object: &Value) -> Option<Value> {
     if kind != Kind::Namespace && deleted.is_none() && manifests.is_empty() {
         return None;
     }
-    let meta = |name: &str| object.pointer(&format!("/metadata/{name}"));
-    Some(json!({
-        "apiVersion": kind.api_version(),
-        "kind": kind.address().kind,
-        "metadata": {"name": meta("name"), "namespace": meta("namespace"), "deletionTimestamp": deleted},
-        "status": {"resourceStatus": {"manifests": manifests}},
-    }))
+    let name = |field: &str| object.pointer(&format!("/metadata/{field}"));
+    let mut metadata = json!({"name": name("name"), "namespace": name("namespace")});
+    let mut kept = json!({"apiVersion": kind.api_version(), "kind": kind.address().kind});
+    // Each further map takes as much memory as these two.
+    let ends = deleted.map(|deleted| ("deletionTimestamp".to_owned(), deleted.clone()));
+    metadata.as_object_mut()?.extend(ends);
+    let fields = kept.as_object_mut()?;
+    fields.insert("metadata".to_owned(), metadata);
+    if !manifests.is_empty() {
+        let status = json!({"resourceStatus": {"manifests": manifests}});
+        fields.insert("status".to_owned(), status);
+    }
+    Some(kept)
 }
 
 /// Returns the manifests of a work about which its agent reports more than success.
