@@ -1,4 +1,4 @@
-//! A store that follows a hub, for commands and pages that only read: the watches of the controllers, without their writes.
+//! A store that follows a hub, for commands that only read: the watches of the controllers, without their writes.
 //!
 //! Decides how often it looks: ten times a second at most, and never for more than a tenth of the time, however long a look
 //! takes. A hub on which nothing happens costs nothing.
