@@ -27,7 +27,7 @@ pub fn why(
     why_from(hub, &hub.store(settings), addon, cluster, now)
 }
 
-/// Returns the same from a store and from what is [`kept`](super::kept) of the objects that it was made of.
+/// Returns the same from a store and from what is [`kept`](super::kept()) of the objects that it was made of.
 pub fn why_from(
     hub: &Hub,
     store: &Store,
